@@ -1,0 +1,125 @@
+"""The decision chain: one table, first match wins, all matches are kept (SPEC section 6).
+
+A condition is placed by its kind: the guard that fired or the mechanism that found it. Among
+those that end the episode the first in the table wins; if none does, the first that changes
+the course (a phase done, another strategy, a delegation) is followed; otherwise the loop goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from harness.guards import ENDING
+from harness.trace import Condition, Decision
+
+CONTINUE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One path: its number, its decision, and the kinds of condition on it, first one first."""
+
+    path: int
+    decision: str
+    kinds: tuple[str, ...]
+
+
+#: Where a decision is ``""`` it is named after the guard's action: stop, pause, delegate, ...
+CHAIN: tuple[Row, ...] = (
+    Row(0, "pause", ("goal_changed", "goal_ambiguous")),
+    Row(1, "finalize", ("completed", "quality", "verified", "nothing_to_fix")),
+    Row(2, "advance_phase", ("phase_done",)),
+    Row(3, "pause_blocked", ("blocked", "unfixable")),
+    Row(4, "pause_infrastructure", ("infrastructure", "transient_errors")),
+    Row(5, "await_confirmation", ("awaiting_user",)),
+    Row(6, "pause", ("evaluator_pause",)),
+    Row(7, "pause", ("parse_failures", "evaluator_errors")),
+    Row(
+        8,
+        "",
+        (
+            # limits
+            "max_rounds", "max_iterations", "time_budget", "token_budget", "cost_budget",
+            "tool_budget",
+            # stuck guards
+            "repeated_error", "spin", "cycle", "oscillation", "repetition", "recurrence",
+            "text_loop", "stagnation", "patience", "regression", "monologue", "all_of", "any_of",
+        ),
+    ),
+    Row(9, "", ("no_progress",)),
+    Row(CONTINUE, "continue", ("agent_finished",)),
+)  # fmt: skip
+
+_RANK: dict[str, tuple[int, int, str]] = {
+    kind: (row.path, place, row.decision) for row in CHAIN for place, kind in enumerate(row.kinds)
+}
+#: Actions that change the course without ending the episode.
+TURNING = frozenset({"advance_phase", "switch_strategy", "delegate"})
+_NOTHING = Decision(CONTINUE, "continue", None, (), None, False)
+
+
+def decide(
+    conditions: Sequence[Condition], *, observe: bool = False, answered: bool = False
+) -> Decision:
+    """Choose what to do after an iteration.
+
+    Args:
+        conditions: Everything that is true or unknown now, in any order.
+        observe: Only record; the decision names what would have ended the loop.
+        answered: The recording goes on with a person's message, which answers every pause;
+            what would end the episode for good still does.
+
+    Returns:
+        The decision with all conditions; where it was only observed, ``exit`` is set and
+        ``ends`` is not.
+    """
+    if not conditions:
+        return _NOTHING
+    kept = list(conditions)
+    best: dict[str, tuple[tuple[int, int, str], Condition]] = {}
+    for at, condition in enumerate(conditions):
+        if condition.state != "true":
+            continue
+        rank = _RANK[condition.kind]
+        if condition.action in ENDING:
+            role = "ends"
+            if answered and is_pause(condition, rank[0]):
+                role = "answered"
+                kept[at] = condition = replace(condition, state="answered")
+        elif condition.action in TURNING:
+            role = "turns"
+        else:
+            continue
+        if role not in best or rank < best[role][0]:
+            best[role] = (rank, condition)
+    if not best:
+        return _going_on(tuple(conditions))
+    role = next(role for role in ("ends", "turns", "answered") if role in best)
+    (path, _, name), winner = best[role]
+    return Decision(
+        path=path,
+        name=name or winner.action,
+        winner=winner,
+        conditions=tuple(kept),
+        exit=winner.reason if role == "ends" else None,
+        ends=role == "ends" and not observe,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _going_on(conditions: tuple[Condition, ...]) -> Decision:
+    """Nothing to decide; shared, because the same things stay unknown for many iterations."""
+    return Decision(CONTINUE, "continue", None, conditions, None, False)
+
+
+def is_pause(condition: Condition, path: int) -> bool:
+    """Whether the decision waits for someone outside rather than ending for good."""
+    return path in (0, 3, 4, 5, 6, 7) or condition.action in ("pause", "escalate")
+
+
+def rank(kind: str) -> tuple[int, int]:
+    """Path and place of a kind of condition, for tests and for sorting what is shown."""
+    path, place, _ = _RANK[kind]
+    return path, place

@@ -1,0 +1,114 @@
+"""How an episode ended: status, reason and its source, message, replay label, needs a human."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.decide import is_pause
+from harness.history import History
+from harness.preset import Preset
+from harness.scenario import Scenario
+from harness.trace import Decision, ExitReason, Iteration, Replay, Status
+
+#: Reasons why a model stops talking by itself.
+_OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What ``settle`` found; the fields are those of ``Episode``."""
+
+    status: Status
+    reason: ExitReason
+    guard: str | None
+    source: Literal["explicit", "inferred", "unknown"]
+    message: str
+    needs_human: bool
+    replay: Replay
+
+
+def settle(
+    scenario: Scenario,
+    preset: Preset,
+    iterations: Sequence[Iteration],
+    decision: Decision | None,
+    history: History,
+    diverged_at: int | None,
+) -> Ending:
+    """Work out how an episode ended from its last decision, or from how the recording ended."""
+    length = len(iterations)
+    diverged = diverged_at is not None and diverged_at < length
+    if decision is not None and decision.ends and decision.winner is not None:
+        winner = decision.winner
+        reason = winner.reason
+        pauses = is_pause(winner, decision.path)
+        group = reason.group
+        status: Status = "finished" if group == "success" else "paused" if pauses else "stopped"
+        weak = group != "success" and _weak(history, preset.escalate_below)
+        return Ending(
+            status=status,
+            reason=reason,
+            guard=winner.name,
+            source="explicit",
+            message=_message(reason, winner.name, length, preset, history),
+            needs_human=weak or winner.action == "escalate",
+            replay="diverged" if diverged else "exact",
+        )
+    finished, source = _own_finish(scenario, iterations, history)
+    reason = ExitReason.AGENT_FINISHED if finished else ExitReason.RECORDING_EXHAUSTED
+    label: Replay = "diverged" if diverged else "exact" if finished else "censored"
+    return Ending("undecided", reason, None, source, _end_message(scenario, finished, length),
+                  False, label)  # fmt: skip
+
+
+def _own_finish(
+    scenario: Scenario, iterations: Sequence[Iteration], history: History
+) -> tuple[bool, Literal["explicit", "inferred", "unknown"]]:
+    """Whether the recorded agent ended by itself, and how that is known."""
+    recorded = scenario.recorded.exit_reason
+    last = iterations[-1].turn if iterations else None
+    if recorded is not None and last is not None and last.source[0] == "":
+        return recorded is ExitReason.AGENT_FINISHED, scenario.recorded.exit_reason_source
+    if last is None or last.calls or last.reply.error or not history.has_tools:
+        return False, "unknown"
+    if last.reply.finish_reason in _OWN_STOP:
+        return True, "inferred"
+    return False, "unknown"
+
+
+def _weak(history: History, escalate_below: float) -> bool:
+    """Whether the best result is too poor, or too unknown, to hand on unseen."""
+    best = history.best_score
+    if best is None:
+        return True
+    return best > 1 - escalate_below if history.direction == "lower" else best < escalate_below
+
+
+def _message(
+    reason: ExitReason, guard: str, length: int, preset: Preset, history: History
+) -> str:
+    unit = "iteration" if length == 1 else "iterations"
+    if reason is ExitReason.MAX_ITERATIONS:
+        return f"loop engine iteration budget reached after {length} {unit}"
+    if reason is ExitReason.QUALITY_REACHED:
+        return f"quality threshold reached with score {history.scores[-1]:g} after {length} {unit}"
+    found = preset.guards.get(guard)
+    if found is None:
+        return f"{reason.value.replace('_', ' ')} after {length} {unit}"
+    signal = found.signal(history)
+    sign = found.compares(history.direction)
+    return (
+        f"{reason.value.replace('_', ' ')} after {length} {unit}: guard {guard}, "
+        f"{found.measures} is {signal:g} ({sign} {found.threshold:g})"
+    )
+
+
+def _end_message(scenario: Scenario, finished: bool, length: int) -> str:
+    unit = "iteration" if length == 1 else "iterations"
+    if finished:
+        return f"the agent stopped by itself after {length} {unit}; nothing verified its result"
+    recorded = scenario.recorded.exit_reason
+    cause = f"; the real run ended on {recorded.value}" if recorded else ""
+    return f"the recording ends after {length} {unit} with nothing decided{cause}"

@@ -1,0 +1,46 @@
+"""Errors a user can act on: one line that names the object, the rule, the value and the choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class HarnessError(Exception):
+    """Something the user can mend. The CLI prints the message as one line and exits with code 2."""
+
+
+class ScenarioError(HarnessError):
+    """A scenario or recording that cannot be used."""
+
+
+class PresetError(HarnessError):
+    """A preset that cannot be used."""
+
+
+class ImportFormatError(HarnessError):
+    """A foreign file that an importer cannot read."""
+
+
+class StoreError(HarnessError):
+    """A store that cannot be opened, read or written."""
+
+
+class ReplayMiss(HarnessError):
+    """A role was asked for a reply that the recording does not hold."""
+
+
+def choices(found: object, allowed: Iterable[str]) -> str:
+    """Words for "found X; allowed: ...", with the nearest allowed name first.
+
+    Args:
+        found: What the user wrote.
+        allowed: The names that would have been accepted.
+
+    Returns:
+        A clause to put at the end of an error message.
+    """
+    names = sorted(allowed)
+    near = get_close_matches(str(found), names, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"found {found!r}{hint}; choose from: {', '.join(names) or 'nothing'}"

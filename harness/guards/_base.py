@@ -1,0 +1,107 @@
+"""What a guard is: a signal, a threshold, and what to do when the one reaches the other."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+from harness.history import History
+from harness.trace import Comparison, Direction, ExitReason
+
+Action = Literal[
+    "stop", "pause", "escalate", "switch_strategy", "delegate", "nudge", "warn", "observe"
+]
+#: What a guard can do, with the meaning users read in ``harness docs guards``.
+ACTIONS: dict[str, str] = {
+    "stop": "end the episode with the guard's reason",
+    "pause": "end it paused: someone outside must act, then it can go on",
+    "escalate": "end it paused, with the guard's reason, for a human to look at",
+    "switch_strategy": "go on with another strategy (a replay: the scenario's next branch)",
+    "delegate": "go on with another agent (a replay: the scenario's next branch)",
+    "nudge": "record a warning whose text goes to the agent",
+    "warn": "record a warning",
+    "observe": "record the signal only",
+}
+#: Actions that end an episode.
+ENDING = frozenset({"stop", "pause", "escalate"})
+#: One action; a list by the number of the firing; or a table by the signal, each level once.
+OnFire = Action | tuple[Action, ...] | Mapping[str, Action]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard(ABC):
+    """Base of all guards: parameters and ``signal``; no I/O, no clock, no randomness.
+
+    A guard is one file with a docstring that states its rule ("Stops when ..."), and one test
+    file with FIRES and HOLDS tables. Catalogue, schema, CLI help and the laws find it unasked.
+
+    Attributes:
+        threshold: The signal at which it fires (see ``comparison``).
+        on_fire: What to do then; ``None`` is the guard's default.
+    """
+
+    #: The exit reason it gives.
+    reason: ClassVar[ExitReason]
+    #: What the signal measures, with its unit, for the catalogue.
+    measures: ClassVar[str]
+    #: When it fires: signal ``>=`` threshold, or ``<`` where the rule says "less than".
+    comparison: ClassVar[Comparison] = ">="
+    default_on_fire: ClassVar[OnFire] = "stop"
+    #: Other names of the threshold in files, with the factor to the signal's unit.
+    aliases: ClassVar[Mapping[str, int]] = {}
+    #: A bare number in a preset is the threshold; off where the unit would be a guess.
+    bare_number: ClassVar[bool] = True
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
+
+    threshold: float
+    on_fire: OnFire | None = None
+
+    @abstractmethod
+    def signal(self, history: History) -> float:
+        """Measure the newest iteration; NaN where nothing can be measured.
+
+        Reads only ``history``, which holds what has happened and nothing later.
+        """
+
+    def known(self, history: History) -> bool:
+        """Whether the signal is exact; otherwise it is a lower bound (an unpriced reply)."""
+        return True
+
+    def compares(self, direction: Direction) -> Comparison:
+        """How signal and threshold compare for scores of this ``direction``."""
+        return self.comparison
+
+    @classmethod
+    def kind(cls) -> str:
+        """The guard's name in presets: its class name in snake case."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    @property
+    def exit_reason(self) -> ExitReason:
+        """The reason an episode ends with; combinations take that of their first guard."""
+        return self.reason
+
+    @property
+    def action(self) -> OnFire:
+        """What to do when it fires, the default filled in."""
+        return self.default_on_fire if self.on_fire is None else self.on_fire
+
+    def settings(self) -> dict[str, Any]:
+        """The structural parameters: everything but threshold and ``on_fire``."""
+        return {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in ("threshold", "on_fire", "guards")
+        }
+
+
+def fires(signal: float, comparison: Comparison, threshold: float) -> bool:
+    """Whether a signal reaches its threshold; an unknown signal (NaN) never does."""
+    if comparison == ">=":
+        return signal >= threshold
+    if comparison == "<":
+        return signal < threshold
+    return signal <= threshold

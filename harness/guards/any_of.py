@@ -1,0 +1,44 @@
+"""Guards joined by or."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard, fires
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyOf(Guard):
+    """Stops when at least one of its guards fires in this iteration.
+
+    ``guards`` names other guards of the preset. Three-valued: true if one fires, otherwise
+    unknown if one is unknown. It has the reason of the first guard that it names.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.ERROR
+    measures: ClassVar[str] = "1 if any of its guards fires, 0 if none does"
+    bare_number: ClassVar[bool] = False
+
+    guards: tuple[Guard, ...]
+    threshold: float = 1
+
+    @property
+    def exit_reason(self) -> ExitReason:
+        return self.guards[0].exit_reason
+
+    def signal(self, history: History) -> float:
+        verdicts = [judge(guard, history) for guard in self.guards]
+        if any(verdicts):
+            return 1
+        return UNKNOWN if None in verdicts else 0
+
+
+def judge(guard: Guard, history: History) -> bool | None:
+    """One guard now: fired, not fired, or ``None`` for unknown."""
+    signal = guard.signal(history)
+    if fires(signal, guard.compares(history.direction), guard.threshold):
+        return True
+    return None if signal != signal or not guard.known(history) else False

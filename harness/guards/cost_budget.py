@@ -1,0 +1,31 @@
+"""Limit on money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard
+from harness.history import History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostBudget(Guard):
+    """Stops when the cost of all roles together reaches the budget (``limit_usd``).
+
+    Money is counted in integer pico-USD. A reply without a known price makes the sum a lower
+    bound: it fires when that alone reaches the budget, and is unknown before.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.COST_BUDGET
+    measures: ClassVar[str] = "cost of all roles, pico-USD"
+    aliases: ClassVar[Mapping[str, int]] = {"limit_usd": 10**12}
+    bare_number: ClassVar[bool] = False
+
+    def signal(self, history: History) -> float:
+        return history.cost_pico_usd
+
+    def known(self, history: History) -> bool:
+        return history.cost_known

@@ -1,0 +1,31 @@
+"""Going round in a circle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.fingerprint import DEFAULT_IDENTITY
+from harness.guards._base import Guard
+from harness.guards.oscillation import Identity
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle(Guard):
+    """Stops when the turns' actions have gone round a cycle this many laps.
+
+    A cycle has a period of 2 to ``max_period`` actions, compared by ``identity``; the same
+    action in a row is a spin and no cycle.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.CYCLE
+    measures: ClassVar[str] = "laps of the trailing cycle"
+
+    threshold: float = 3
+    max_period: int = 5
+    identity: Identity = DEFAULT_IDENTITY  # type: ignore[assignment]  # a str constant
+
+    def signal(self, history: History) -> float:
+        return history.trail("action", self.identity).laps(self.max_period) or UNKNOWN

@@ -1,0 +1,28 @@
+"""Limit on iterations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard, OnFire
+from harness.history import History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxIterations(Guard):
+    """Pauses when the number of completed iterations reaches the limit.
+
+    The hard ceiling of an agent loop. It pauses rather than stops: the work is not lost, a
+    person decides whether it may go on.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.MAX_ITERATIONS
+    measures: ClassVar[str] = "iterations completed"
+    default_on_fire: ClassVar[OnFire] = "pause"
+
+    threshold: float = 20
+
+    def signal(self, history: History) -> float:
+        return history.length

@@ -1,0 +1,31 @@
+"""Busy, but nothing moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from harness.guards._base import Guard, OnFire
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoProgress(Guard):
+    """Switches strategy, delegates, then stops after iterations without observable progress.
+
+    Progress is a successful call whose result is new (``progress_counts = "any_success"``: any
+    successful call), new evidence, or an evaluator that saw some. Where the workspace is
+    recorded it decides alone: a new or changed file is progress. Waiting calls and transient
+    failures are passed over; without anything to tell by it is unknown.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.NO_PROGRESS
+    measures: ClassVar[str] = "trailing iterations without observable progress"
+    default_on_fire: ClassVar[OnFire] = {"2": "switch_strategy", "4": "delegate", "6": "stop"}
+
+    threshold: float = 2
+    progress_counts: Literal["new_result", "any_success"] = "new_result"
+
+    def signal(self, history: History) -> float:
+        return history.stalled[self.progress_counts] if history.progress_sensed else UNKNOWN

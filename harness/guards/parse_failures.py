@@ -1,0 +1,27 @@
+"""An evaluator that cannot be understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard, OnFire
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParseFailures(Guard):
+    """Pauses when this many evaluator replies running could not be parsed.
+
+    A weak evaluator would otherwise burn the whole budget of the loop.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.EVALUATOR_UNPARSEABLE
+    measures: ClassVar[str] = "trailing evaluator replies that could not be parsed"
+    default_on_fire: ClassVar[OnFire] = "pause"
+
+    threshold: float = 3
+
+    def signal(self, history: History) -> float:
+        return history.unparsed if history.evaluator_asked else UNKNOWN

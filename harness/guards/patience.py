@@ -1,0 +1,24 @@
+"""No new best for a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience(Guard):
+    """Stops when this many scored iterations running have brought no new best.
+
+    Only a strictly better score is a new best; iterations without a score count neither way.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.STAGNATION
+    measures: ClassVar[str] = "scored iterations since the last new best"
+
+    def signal(self, history: History) -> float:
+        return history.since_best if history.scores else UNKNOWN

@@ -1,0 +1,39 @@
+"""Good enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard
+from harness.history import UNKNOWN, History
+from harness.trace import Comparison, Direction, ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality(Guard):
+    """Stops when the score reaches the threshold, ``confirmations`` scored iterations running.
+
+    An iteration without a score says nothing. Where a lower score is better it stops when the
+    score is at or below the threshold.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.QUALITY_REACHED
+    measures: ClassVar[str] = "score (the worst of the last `confirmations`)"
+
+    threshold: float = 0.85
+    confirmations: int = 1
+
+    def signal(self, history: History) -> float:
+        score = history.now.evaluation.score
+        if score is None:
+            return UNKNOWN
+        if self.confirmations == 1:
+            return score
+        last = history.scores[-self.confirmations :]
+        if len(last) < self.confirmations:
+            return UNKNOWN
+        return max(last) if history.direction == "lower" else min(last)
+
+    def compares(self, direction: Direction) -> Comparison:
+        return "<=" if direction == "lower" else ">="

@@ -1,0 +1,24 @@
+"""The work gets worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression(Guard):
+    """Stops when the score lies this far behind the best so far."""
+
+    reason: ClassVar[ExitReason] = ExitReason.REGRESSION
+    measures: ClassVar[str] = "best score so far minus the score"
+
+    def signal(self, history: History) -> float:
+        score = history.now.evaluation.score
+        if score is None or history.best_score is None:
+            return UNKNOWN
+        return round(history.sign * (history.best_score - score), 9) + 0.0

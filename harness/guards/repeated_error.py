@@ -1,0 +1,28 @@
+"""The same error again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedError(Guard):
+    """Stops when this many turns running have failed with the same error.
+
+    A turn failed if it made calls and none succeeded; the signature is the last line of the
+    error, normalised, whatever was called. An error without output has no signature; waiting
+    calls and transient failures are passed over.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.REPEATED_ERROR
+    measures: ClassVar[str] = "trailing turns that failed with the same error"
+
+    threshold: float = 3
+
+    def signal(self, history: History) -> float:
+        return history.error_turns if history.calls else UNKNOWN

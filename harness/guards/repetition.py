@@ -1,0 +1,56 @@
+"""Saying or producing the same again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Literal
+
+from harness.guards._base import Guard, OnFire
+from harness.history import UNKNOWN, History
+from harness.trace import ExitReason, Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition(Guard):
+    """Switches strategy, then escalates, when the newest text is this similar to an earlier one.
+
+    Equal texts (white space and case aside) have similarity 1, however long ago; near ones are
+    compared with the last ``window`` texts by normalised Indel similarity. ``on`` lists what is
+    compared: ``feedback``, ``output``, ``plan``, ``reply``; the greatest similarity counts.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.REPETITION
+    measures: ClassVar[str] = "greatest similarity of the newest text to an earlier one, 0 to 1"
+    default_on_fire: ClassVar[OnFire] = ("switch_strategy", "escalate")
+
+    threshold: float = 0.95
+    on: tuple[Literal["feedback", "output", "plan", "reply"], ...] = ("feedback", "output")
+    window: int = 20
+
+    def signal(self, history: History) -> float:
+        greatest = UNKNOWN
+        for on in self.on:
+            newest = getattr(history.now.turn, "text" if on == "reply" else on)
+            if newest is None:
+                continue
+            if history.occurrences(on, newest.digest) > 1:
+                return 1.0
+            earlier = history.texts(on)[-self.window - 1 : -1]
+            if earlier:
+                similarity = _greatest(newest, tuple(earlier))
+                if not greatest >= similarity:
+                    greatest = similarity
+        return greatest
+
+
+@lru_cache(maxsize=65_536)
+def _greatest(newest: Text, earlier: tuple[Text, ...]) -> float:
+    """Remembered, because every preset compares the same recorded texts."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import Indel
+
+    found = process.extractOne(
+        newest.text, [text.text for text in earlier], scorer=Indel.normalized_similarity
+    )
+    return round(float(found[1]), 9) if found else 0.0

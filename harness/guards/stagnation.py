@@ -1,0 +1,35 @@
+"""No improvement worth a further round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from harness.guards._base import Guard
+from harness.history import UNKNOWN, History
+from harness.trace import Comparison, ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stagnation(Guard):
+    """Stops when the largest of the last ``window`` improvements is less than ``min_delta``.
+
+    An improvement is a score minus the one before it (``against = "best"``: minus the best so
+    far), rounded to nine decimals: 0.14, 0.16, 0.18 improves by 0.02 twice. A fall is no
+    improvement. Needs window + 1 scores; iterations without a score are passed over.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.STAGNATION
+    measures: ClassVar[str] = "largest of the last `window` improvements of the score"
+    comparison: ClassVar[Comparison] = "<"
+    aliases: ClassVar[Mapping[str, int]] = {"min_delta": 1}
+    bare_number: ClassVar[bool] = False
+
+    threshold: float = 0.02
+    window: int = 2
+    against: Literal["previous", "best"] = "previous"
+
+    def signal(self, history: History) -> float:
+        gains = history.gains if self.against == "previous" else history.gains_over_best
+        return max(gains[-self.window :]) if len(gains) >= self.window else UNKNOWN

@@ -1,0 +1,25 @@
+"""A reply that loops inside itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.guards._base import Guard
+from harness.history import History
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextLoop(Guard):
+    """Stops when one passage occurs this often inside one reply.
+
+    Code fences, tables, lists, headings, quotations and rules are regular by nature and do not
+    count.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.REPETITION
+    measures: ClassVar[str] = "occurrences of one passage inside the newest reply"
+
+    def signal(self, history: History) -> float:
+        return history.now.turn.passage_repeats

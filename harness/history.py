@@ -1,0 +1,326 @@
+"""What has happened so far, kept so that a signal costs its window and not the episode.
+
+Guards read a history and nothing else. The loop appends one iteration at a time; totals, run
+lengths and fingerprints are brought up to date there, or when a guard first asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.fingerprint import DEFAULT_IDENTITY
+from harness.trace import Direction, Iteration, Text, Turn
+
+#: Unknown: nothing could be measured. Compares false with every threshold.
+UNKNOWN = float("nan")
+
+
+class Trail:
+    """Fingerprints of one kind in order, with the run lengths that repetition guards read.
+
+    Attributes:
+        items: The fingerprints; what has none (a turn without an action) is not in it.
+        run: Length of the trailing run of equal items.
+        alternation: Length of the trailing A-B-A-B with A and B different.
+    """
+
+    __slots__ = ("_matched", "alternation", "items", "run")
+
+    def __init__(self) -> None:
+        self.items: list[str] = []
+        self.run = 0
+        self.alternation = 0
+        self._matched: list[int] = []
+
+    def push(self, item: str) -> None:
+        """Append one fingerprint."""
+        items = self.items
+        size = len(items)
+        if size and items[-1] == item:
+            self.run += 1
+            self.alternation = 1
+        else:
+            self.run = 1
+            returns = size >= 2 and items[-2] == item
+            self.alternation = self.alternation + 1 if returns else min(size + 1, 2)
+        items.append(item)
+        matched = self._matched
+        for period in range(2, len(matched)):
+            same = size >= period and items[size - period] == item
+            matched[period] = matched[period] + 1 if same else 0
+
+    def laps(self, max_period: int) -> int:
+        """Laps of the trailing cycle with a period of 2 to ``max_period``; 0 without items.
+
+        A run of one item is no cycle. A cycle counts from its second lap on.
+        """
+        if len(self._matched) <= max_period:
+            self._rebuild(max_period)
+        if not self.items:
+            return 0
+        most = 1
+        for period in range(2, max_period + 1):
+            matched = self._matched[period]
+            # Equal items in a row match at every distance; that is a run, not a lap.
+            if matched >= period and self.run < period:
+                most = max(most, matched // period + 1)
+        return most
+
+    def _rebuild(self, max_period: int) -> None:
+        items = self.items
+        self._matched = [0, 0]
+        for period in range(2, max_period + 1):
+            at = len(items) - 1
+            while at >= period and items[at] == items[at - period]:
+                at -= 1
+            self._matched.append(len(items) - 1 - at)
+
+
+class History:
+    """What has happened so far.
+
+    Attributes:
+        length: Iterations completed.
+        now: The newest iteration; only read it when ``length`` is not 0.
+        elapsed_ms, elapsed_known: Virtual time so far; a lower bound where not known.
+        tokens_total, tokens_output, tokens_uncached, tokens_known: Over all roles.
+        cost_pico_usd, cost_known: Over all roles.
+        calls: Tool calls made.
+        scores: Known scores in order.
+        gains: Improvement of each score over the one before it; a fall is negative.
+        gains_over_best: Improvement of each score over the best before it.
+        best_score, best_iteration: Changes only on a strictly better score.
+        since_best: Scored iterations since the last new best.
+        idle_turns: Trailing turns without a tool call since a person last spoke.
+        transient_turns: Trailing turns whose failed calls failed for passing reasons.
+        error_turns: Trailing turns that failed with the same error signature.
+        unparsed, unreachable: Trailing evaluator replies that could not be parsed, and calls
+            that failed; ``evaluator_asked`` says whether there was any.
+        stalled: Trailing iterations without observable progress, by what counts as progress;
+            ``progress_sensed`` says whether there was anything to tell by.
+    """
+
+    def __init__(self, *, direction: Direction = "higher", has_tools: bool | None = None) -> None:
+        self.direction = direction
+        self.sign = -1.0 if direction == "lower" else 1.0
+        self.has_tools = has_tools
+        self.length = 0
+        self.now: Iteration
+        self.elapsed_ms = 0
+        self.elapsed_known = True
+        self.tokens_total = 0
+        self.tokens_output = 0
+        self.tokens_uncached = 0
+        self.tokens_known = True
+        self.cost_pico_usd = 0
+        self.cost_known = True
+        self.calls = 0
+        self.scores: list[float] = []
+        self.gains: list[float] = []
+        self.gains_over_best: list[float] = []
+        self.best_score: float | None = None
+        self.best_iteration: int | None = None
+        self.since_best = 0
+        self.idle_turns = 0
+        self.transient_turns = 0
+        self.error_turns = 0
+        self.unparsed = 0
+        self.unreachable = 0
+        self.evaluator_asked = False
+        self._errors: frozenset[str] = frozenset()
+        self._turns: list[Turn] = []
+        self._trails: dict[tuple[str, str], Trail] = {}
+        self._texts: dict[str, list[Text]] = {}
+        self._seen_texts: dict[str, dict[str, int]] = {}
+        self._calls: dict[str, list[str]] = {}
+        self._seen_results: set[str] = set()
+        self._writes: frozenset[str] = frozenset()
+        self._evidence: set[str] = set()
+        self.stalled: dict[str, int] = {"new_result": 0, "any_success": 0}
+        self.progress_sensed = False
+
+    def append(self, iteration: Iteration) -> None:
+        """Take in one completed iteration; everything else only reads."""
+        self.length += 1
+        self.now = iteration
+        turn = iteration.turn
+        self._turns.append(turn)
+        if iteration.ms is None:
+            self.elapsed_known = False
+        else:
+            self.elapsed_ms += iteration.ms
+        for reply in iteration.replies:
+            usage = reply.usage
+            if usage is None:
+                self.tokens_known = False
+            else:
+                self.tokens_total += usage.total
+                self.tokens_output += usage.output_all
+                self.tokens_uncached += usage.total - usage.cache_read
+            if reply.cost is None:
+                self.cost_known = False
+            else:
+                self.cost_pico_usd += reply.cost
+        if turn.calls:
+            self.calls += len(turn.calls)
+            self.has_tools = True
+            self._count_failures(turn)
+            self.idle_turns = 0
+        else:
+            self.idle_turns = 1 if turn.user else self.idle_turns + 1
+        evaluation = iteration.evaluation
+        if evaluation.score is not None:
+            self._score(evaluation.score)
+        if evaluation.failed:
+            self.evaluator_asked = True
+            self.unreachable += 1
+        elif evaluation.parsed is not None:
+            self.evaluator_asked = True
+            self.unreachable = 0
+            self.unparsed = 0 if evaluation.parsed else self.unparsed + 1
+        self._progress(iteration)
+        for (on, identity), trail in self._trails.items():
+            item = _SOURCES[on](self, turn, identity)
+            if item is not None:
+                trail.push(item)
+        for on, texts in self._texts.items():
+            if (text := _text_of(turn, on)) is not None:
+                self._note_text(on, texts, text)
+        for identity, calls in self._calls.items():
+            calls.extend(turn.call_prints.get(identity, ()))
+
+    def trail(self, on: str, identity: str = DEFAULT_IDENTITY) -> Trail:
+        """The trail of ``on`` (action, output, text, plan, feedback, reply, score direction)."""
+        key = (on, identity)
+        found = self._trails.get(key)
+        if found is None:
+            found = self._trails[key] = Trail()
+            source = _SOURCES[on]
+            if on == "score direction":
+                for gain in self.gains:
+                    found.push(_direction(gain))
+            else:
+                for turn in self._turns:
+                    if (item := source(self, turn, identity)) is not None:
+                        found.push(item)
+        return found
+
+    def texts(self, on: str) -> list[Text]:
+        """The texts of ``on`` (feedback, output, plan, reply) so far, oldest first."""
+        found = self._texts.get(on)
+        if found is None:
+            found = self._texts[on] = []
+            self._seen_texts[on] = {}
+            for turn in self._turns:
+                if (text := _text_of(turn, on)) is not None:
+                    self._note_text(on, found, text)
+        return found
+
+    def occurrences(self, on: str, digest: str) -> int:
+        """How often a text of ``on`` with this digest has occurred, the newest included."""
+        self.texts(on)
+        return self._seen_texts[on].get(digest, 0)
+
+    def recent_calls(self, identity: str, window: int) -> list[str]:
+        """The last ``window`` calls, oldest first; equal calls of one turn count once."""
+        found = self._calls.get(identity)
+        if found is None:
+            found = self._calls[identity] = []
+            for turn in self._turns:
+                found.extend(turn.call_prints.get(identity, ()))
+        return found[-window:]
+
+    def _note_text(self, on: str, texts: list[Text], text: Text) -> None:
+        texts.append(text)
+        seen = self._seen_texts[on]
+        seen[text.digest] = seen.get(text.digest, 0) + 1
+
+    def _score(self, score: float) -> None:
+        best = self.best_score
+        if self.scores and best is not None:
+            # Rounded: 0.16 - 0.14 is 0.02 and not 0.01999...
+            self.gains.append(round(self.sign * (score - self.scores[-1]), 9))
+            self.gains_over_best.append(round(self.sign * (score - best), 9))
+        self.scores.append(score)
+        if best is None or self.gains_over_best[-1] > 0:
+            self.best_score = score
+            self.best_iteration = self.length
+            self.since_best = 0
+        else:
+            self.since_best += 1
+
+    def _count_failures(self, turn: Turn) -> None:
+        self.transient_turns = self.transient_turns + 1 if turn.transient else 0
+        if turn.transient or turn.waiting:
+            return
+        if not turn.errors:
+            self.error_turns = 0
+        elif turn.errors & self._errors and self.error_turns:
+            self.error_turns += 1
+        else:
+            self.error_turns = 1
+        self._errors = turn.errors
+
+    def _progress(self, iteration: Iteration) -> None:
+        """Observable progress: the workspace alone where it is recorded, else any sensor."""
+        turn, evaluation = iteration.turn, iteration.evaluation
+        if turn.writes is not None:
+            grown = bool(turn.writes - self._writes)
+            self._writes = turn.writes
+            if grown or not (turn.waiting or turn.transient):
+                self._count_progress(grown, grown)
+            return
+        new = any(result not in self._seen_results for result in turn.results)
+        self._seen_results.update(turn.results)
+        judged = evaluation.progress in ("some", "major")
+        if evaluation.evidence:
+            judged = judged or any(e not in self._evidence for e in evaluation.evidence)
+            self._evidence.update(evaluation.evidence)
+        sensed = self.has_tools or evaluation.progress is not None or evaluation.evidence
+        if sensed and (judged or not (turn.waiting or turn.transient)):
+            self._count_progress(new or judged, bool(turn.results) or judged)
+
+    def _count_progress(self, new: bool, succeeded: bool) -> None:
+        self.progress_sensed = True
+        stalled = self.stalled
+        stalled["new_result"] = 0 if new else stalled["new_result"] + 1
+        stalled["any_success"] = 0 if succeeded else stalled["any_success"] + 1
+
+
+def _text_of(turn: Turn, on: str) -> Text | None:
+    if on == "reply":
+        return turn.text
+    found: Text | None = getattr(turn, on)
+    return found
+
+
+def _direction(gain: float) -> str:
+    return "up" if gain > 0 else "down" if gain < 0 else "flat"
+
+
+def _action(history: History, turn: Turn, identity: str) -> str | None:
+    return turn.moves.get(identity)
+
+
+def _words(on: str) -> Callable[[History, Turn, str], str | None]:
+    def source(history: History, turn: Turn, identity: str) -> str | None:
+        text = _text_of(turn, on)
+        return None if text is None else text.digest
+
+    return source
+
+
+def _score_direction(history: History, turn: Turn, identity: str) -> str | None:
+    scored = history.now.evaluation.score is not None
+    return _direction(history.gains[-1]) if scored and history.gains else None
+
+
+_SOURCES: dict[str, Callable[[History, Turn, str], str | None]] = {
+    "action": _action,
+    "text": _words("reply"),
+    "reply": _words("reply"),
+    "output": _words("output"),
+    "plan": _words("plan"),
+    "feedback": _words("feedback"),
+    "score direction": _score_direction,
+}

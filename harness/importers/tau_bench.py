@@ -1,0 +1,190 @@
+"""tau-bench: customer-service runs of a tool-calling agent with a simulated person.
+
+Reads the files of ``historical_trajectories`` and those ``run.py`` writes with the tool-calling
+strategy: a JSON list of ``{task_id, trial, reward, info, traj}``, where ``traj`` holds chat
+messages.
+
+The goal is the task's instruction, which is what the person wants; the agent learns of it only
+through the person's messages, and each of these is the ``user`` of the step it precedes. The
+system prompt is the same for the whole file and is not copied. The person's closing message
+precedes no step and is read for the exit reason only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.errors import choices
+from harness.importers._base import (
+    SCHEMA,
+    ExitSource,
+    Place,
+    exit_tag,
+    json_document,
+    mended,
+    shown,
+    slug,
+    unique,
+)
+
+NAME = "tau-bench"
+TITLE = "tau-bench trajectories, tool-calling strategy"
+LACKS: tuple[str, ...] = ("token counts", "cost of the agent", "times", "model name", "scores")
+TOKENS = "None recorded; usage is unknown, not zero."
+ITERATION = "One assistant message with its tool calls and the tool messages that answer them."
+EXIT_REASON = (
+    "Inferred from the end of the conversation: the person's '###STOP###' is agent_finished, a "
+    "last call of transfer_to_human_agents is blocked (a human must act), 30 assistant messages "
+    "without either is max_iterations. Anything else is unknown. The reward decides the outcome "
+    "and never the reason."
+)
+
+STOP = "###STOP###"
+HANDOVER = "transfer_to_human_agents"
+#: tau-bench ends a run after this many agent steps.
+STEP_LIMIT = 30
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield one recording for each trajectory of a tau-bench file.
+
+    ``tools`` are the names called anywhere in the file, since the file holds no catalogue. A
+    result that starts with "Error" marks a failed call, as in tau-bench itself, and so do
+    arguments that are not a JSON object. Outcome is success where the reward is 1.
+
+    Raises:
+        ImportFormatError: The file is not such a list, or a trajectory has another shape.
+    """
+    entries = json_document(path)
+    top = Place(path, "top level")
+    if not isinstance(entries, list):
+        raise top.error(f"expected a list of trajectories, found {shown(entries)}")
+    if not entries:
+        raise top.error("the list of trajectories is empty")
+    seen: set[str] = set()
+    recordings = [
+        _recording(Place(path, f"trajectory {number}"), entry, seen)
+        for number, entry in enumerate(entries, 1)
+    ]
+    tools = sorted(
+        {
+            call["tool"]
+            for recording in recordings
+            for step in recording["steps"]
+            for call in step.get("calls", ())
+        }
+    )
+    for recording in recordings:
+        yield {**recording, "tools": tools} if tools else recording
+
+
+def _recording(place: Place, entry: Any, seen: set[str]) -> dict[str, Any]:
+    task, trial = place.count(entry, "task_id"), place.count(entry, "trial")
+    about = place.get(place.get(entry, "info", dict), "task", dict)
+    steps, closing = _steps(place, place.get(entry, "traj", list))
+    if not steps:
+        raise place.error("key 'traj' holds no assistant message")
+    reason, source = _exit(steps, closing)
+    recorded: dict[str, Any] = {"exit_reason": reason} if reason else {}
+    # tau-bench counts a reward within this of 1 as solved.
+    recorded["outcome"] = "success" if place.number(entry, "reward") >= 1 - 1e-6 else "failure"
+    if reason == "max_iterations":
+        recorded["limits"] = {"max_iterations": STEP_LIMIT}
+    stem = slug(place.path.stem)
+    return {
+        "schema": SCHEMA,
+        "id": unique(f"{NAME}/{stem}/task-{task:03d}-trial-{trial}", seen),
+        "title": f"tau-bench task {task}, trial {trial}",
+        "source": f"{NAME}:{place.path.name}",
+        "goal": place.get(about, "instruction", str),
+        "tags": [NAME, exit_tag(source)],
+        "steps": steps,
+        "recorded": recorded,
+    }
+
+
+def _steps(place: Place, messages: list[Any]) -> tuple[list[dict[str, Any]], str]:
+    """The steps, and what the person said after the last of them."""
+    steps: list[dict[str, Any]] = []
+    said: list[str] = []
+    # Call ids recur within a run, so an id is looked up in the newest turn only.
+    open_calls: list[tuple[str, dict[str, Any]]] = []
+    for number, message in enumerate(messages, 1):
+        spot = place.at(f"message {number}")
+        role = spot.get(message, "role", str)
+        content = spot.get_or_none(message, "content", str) or ""
+        if role == "user":
+            said.append(content)
+        elif role == "assistant":
+            open_calls = _calls(spot, message)
+            step: dict[str, Any] = {"user": "\n\n".join(said)} if said else {}
+            if content:
+                step["reply"] = {"text": content}
+            if open_calls:
+                step["calls"] = [call for _, call in open_calls]
+            steps.append(step)
+            said = []
+        elif role == "tool":
+            _answer(spot, message, content, open_calls)
+        elif role != "system":
+            raise spot.error(f"key 'role': {choices(role, _ROLES)}")
+    return steps, "\n\n".join(said)
+
+
+_ROLES = ("assistant", "system", "tool", "user")
+
+
+def _calls(spot: Place, message: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    calls = []
+    for item in spot.get_or_none(message, "tool_calls", list) or ():
+        function = spot.get(item, "function", dict)
+        raw = spot.get(function, "arguments", str)
+        call: dict[str, Any] = {"tool": spot.get(function, "name", str)}
+        args = _arguments(raw)
+        if args is None:
+            call |= {"args": {"unparsed": raw}, "ok": False}
+        else:
+            call |= {"args": args}
+        calls.append((spot.get(item, "id", str), call))
+    return calls
+
+
+def _arguments(raw: str) -> dict[str, Any] | None:
+    try:
+        value = mended(json.loads(raw, parse_constant=_refuse))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _answer(
+    spot: Place, message: dict[str, Any], content: str, open_calls: list[tuple[str, dict[str, Any]]]
+) -> None:
+    call_id = spot.get(message, "tool_call_id", str)
+    for index, (name, call) in enumerate(open_calls):
+        if name == call_id:
+            del open_calls[index]
+            call["result"] = content
+            call["ok"] = call.get("ok", True) and not content.startswith("Error")
+            return
+    raise spot.error(
+        f"key 'tool_call_id' must name an open call of the turn before it; "
+        f"{choices(call_id, (name for name, _ in open_calls))}"
+    )
+
+
+def _exit(steps: list[dict[str, Any]], closing: str) -> tuple[str | None, ExitSource]:
+    if STOP in closing:
+        return "agent_finished", "inferred"
+    if any(call["tool"] == HANDOVER for call in steps[-1].get("calls", ())):
+        return "blocked", "inferred"
+    if len(steps) == STEP_LIMIT:
+        return "max_iterations", "inferred"
+    return None, "unknown"

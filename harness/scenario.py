@@ -1,0 +1,322 @@
+"""The scenario file, ``harness/scenario@1``: a goal plus the responses to replay.
+
+The models here are the format: unknown keys, wrong types and impossible values are errors.
+``harness docs scenario`` prints their JSON schema. Reading files is in ``harness.files``.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from harness.fingerprint import digest
+from harness.trace import ExitReason
+
+SCHEMA = "harness/scenario@1"
+
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+# Enumerations arrive as text in JSON and YAML; everything else stays strict.
+Reason = Annotated[ExitReason, Field(strict=False)]
+
+
+class Model(BaseModel):
+    """Strict and frozen; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Tokens(Model):
+    """Tokens of one reply; ``input`` is uncached, the counts do not overlap."""
+
+    input: Count = 0
+    cache_read: Count = 0
+    cache_write: Count = 0
+    output: Count = 0
+    reasoning: Count = 0
+
+
+class ReplySpec(Model):
+    """A recorded model reply. Leave out what the source does not know."""
+
+    text: str = ""
+    model: str | None = None
+    finish_reason: str | None = None
+    ms: Count | None = None
+    request_hash: str | None = None
+    usage: Tokens | None = None
+    error: str | None = None
+
+
+class CallSpec(Model):
+    """A recorded tool call. ``ok`` left out means: exit code 0 where there is one, else true."""
+
+    tool: str
+    args: Any = None
+    result: str | None = None
+    ok: bool | None = None
+    exit_code: int | None = None
+    ms: Count | None = None
+    key: bool = False
+    builtin: bool = False
+
+
+class Passed(Model):
+    """A score as tests passed of tests run."""
+
+    passed: Count
+    total: Annotated[int, Field(gt=0)]
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Passed:
+        if self.passed > self.total:
+            raise ValueError(f"passed ({self.passed}) is more than total ({self.total})")
+        return self
+
+
+class Confirmation(Model):
+    """A person confirmed one check of one phase."""
+
+    phase: str
+    check: str
+
+
+class ReflectionOrder(Model):
+    """A handler sets the level of the next reflection."""
+
+    level: Literal["none", "minimal", "standard", "deep", "critical"]
+    data: dict[str, Any] = {}
+
+
+class Handler(Model):
+    """What a per-action handler asked for."""
+
+    reflection: ReflectionOrder | None = None
+    perception: str | None = None
+    verify: str | None = None
+    exit: bool = False
+
+
+class Step(Model):
+    """One iteration of the recording: what was said, done and measured."""
+
+    user: str | None = None
+    nudge: str | None = None
+    interrupted: bool = False
+    reply: ReplySpec = ReplySpec()
+    calls: list[CallSpec] = []
+    idle_ms: Count = 0
+    output: str | None = None
+    plan: str | None = None
+    score: Finite | Passed | None = None
+    judge: str | dict[str, Any] | None = None
+    feedback: str | None = None
+    roles: dict[str, str | dict[str, Any] | list[str | dict[str, Any]]] = {}
+    handler: Handler | None = None
+    writes: list[str] | None = None
+    confirms: list[Confirmation] = []
+    loop: str | None = None
+
+
+class ScriptCheck(Model):
+    """Holds after a successful terminal-like call ran ``command`` within ``scope``."""
+
+    id: str
+    kind: Literal["script"]
+    command: Annotated[str, Field(min_length=1)]
+    scope: Literal["iteration", "phase", "episode"] = "iteration"
+
+
+class FileCheck(Model):
+    """Holds while ``path`` exists (relative to the workspace root; absolute as given)."""
+
+    id: str
+    kind: Literal["file_exists"]
+    path: Annotated[str, Field(min_length=1)]
+
+
+class GlobCheck(Model):
+    """Holds while at least ``min`` files match ``pattern``."""
+
+    id: str
+    kind: Literal["file_glob_count"]
+    pattern: Annotated[str, Field(min_length=1)]
+    min: Count = 1
+
+
+class ConfirmationCheck(Model):
+    """Holds once a person confirmed this check of this phase."""
+
+    id: str
+    kind: Literal["user_confirmation"]
+
+
+Check = Annotated[
+    ScriptCheck | FileCheck | GlobCheck | ConfirmationCheck, Field(discriminator="kind")
+]
+
+
+class Phase(Model):
+    """A part of the task that is done when its checks hold."""
+
+    id: str
+    checks: list[Check] = []
+
+    @model_validator(mode="after")
+    def _unique(self) -> Phase:
+        _refuse_duplicates("check id", [check.id for check in self.checks])
+        return self
+
+
+class Tool(Model):
+    """How guards treat a tool: waiting is not looping; an external effect reaches people."""
+
+    waits: bool = False
+    effect: Literal["external"] | None = None
+
+
+class Limits(Model):
+    """Limits that the task itself sets; they override the preset's."""
+
+    quality: Finite | None = None
+    stagnation_window: Annotated[int, Field(ge=1)] | None = None
+    min_delta: Amount | None = None
+    patience: Count | None = None
+    max_rounds: Count | None = None
+    max_iterations: Count | None = None
+    time_budget_s: Amount | None = None
+    token_budget: Count | None = None
+    cost_budget_usd: Amount | None = None
+    tool_budget: Count | None = None
+    spin: Count | None = None
+    oscillation: Count | None = None
+    parse_failures: Count | None = None
+    watchdog_s: Amount | None = None
+
+
+class Recorded(Model):
+    """What the real run did, if known. ``limits`` names the limits that cut it off."""
+
+    exit_reason: Reason | None = None
+    exit_reason_source: Literal["explicit", "inferred"] = "explicit"
+    outcome: str | None = None
+    limits: dict[str, Any] = {}
+
+
+class Truth(Model):
+    """What a sensible user expects of a general-purpose preset."""
+
+    verdict: Literal["continue", "warn", "stop", "pause", "success"]
+    reasons: list[Reason] = []
+    by: Count | None = None
+    not_before: Count | None = None
+    warn_ok: bool = False
+    contestable: bool = False
+    why: str = ""
+
+
+class Expectation(Model):
+    """How an episode under one preset must end."""
+
+    exit_reason: Reason
+    iteration: Annotated[int, Field(ge=1)] | None = None
+
+
+class Generate(Model):
+    """A family of ``n`` scenarios with scores drawn from a process."""
+
+    process: Literal["converge", "plateau", "oscillate", "drift", "spike"]
+    n: Annotated[int, Field(ge=1, le=100_000)]
+    seed: int = 0
+
+
+class Init(Model):
+    """What the init hook does before the first iteration."""
+
+    perception: str | None = None
+
+
+def _tools_by_name(value: Any) -> Any:
+    """A list of names is short for tools without properties."""
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return {name: {} for name in value}
+    return value
+
+
+class Scenario(Model):
+    """A goal plus the responses to replay; a recording if they came from a real run."""
+
+    schema_: Literal["harness/scenario@1"] = Field(alias="schema")
+    id: Annotated[str, Field(min_length=1, max_length=300)]
+    title: str = ""
+    source: str | None = None
+    goal: str
+    direction: Literal["higher", "lower"] = "higher"
+    score_scale: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+    tags: list[str] = []
+    tools: Annotated[dict[str, Tool], BeforeValidator(_tools_by_name)] | None = None
+    capabilities: list[str] = []
+    completion_marker: str | dict[str, Any] | None = None
+    limits: Limits = Limits()
+    phases: list[Phase] = []
+    init: Init | None = None
+    steps: list[Step] = []
+    branches: dict[Literal["switch_strategy", "delegate"], list[list[Step]]] = {}
+    generate: Generate | None = None
+    recorded: Recorded = Recorded()
+    truth: Truth | None = None
+    expect: dict[str, Expectation] = {}
+
+    @model_validator(mode="after")
+    def _possible(self) -> Scenario:
+        if bool(self.steps) == bool(self.generate):
+            raise ValueError("needs either 'steps' (at least one) or 'generate'")
+        if self.score_scale and self.score_scale[0] >= self.score_scale[1]:
+            raise ValueError(f"score_scale {self.score_scale} must rise from low to high")
+        _refuse_duplicates("phase id", [phase.id for phase in self.phases])
+        for number, step in enumerate(self.steps, 1):
+            if self.score_scale and isinstance(step.score, int | float):
+                low, high = self.score_scale
+                if not low <= step.score <= high:
+                    raise ValueError(
+                        f"step {number}: score {step.score} lies outside score_scale "
+                        f"{self.score_scale}"
+                    )
+        return self
+
+    @property
+    def family(self) -> str:
+        """The part of the id before the first slash."""
+        return self.id.split("/", 1)[0]
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Hash of everything that can influence a replay, the id included.
+
+        Title, source, tags, truth and expectations are left out, so that accepting a new
+        expectation does not make an episode incomparable with its predecessors.
+        """
+        data = self.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_defaults=True,
+            exclude={"title", "source", "tags", "truth", "expect"},
+        )
+        return digest("scenario", json.dumps(data, sort_keys=True, separators=(",", ":")))
+
+
+def _refuse_duplicates(what: str, names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} {name!r} is used twice")
+        seen.add(name)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of the scenario format, for editors and other tools."""
+    return Scenario.model_json_schema(by_alias=True)

@@ -1,0 +1,1 @@
+"""Where every iteration is kept: a DuckDB file that users can query."""

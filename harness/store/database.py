@@ -1,0 +1,285 @@
+"""The DuckDB file: short connections, ordered writers, bounded retry; the one importer of duckdb.
+
+One process may write or several may read. Writers queue on a lock file, since DuckDB's own lock
+has no queue; readers take no lock and are let in between two writes. Nobody keeps a connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+from filelock import FileLock, Timeout
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+
+from harness.errors import StoreError
+from harness.store.rows import EPISODE_TABLES, SHARED_TABLES, Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA_VERSION = "1"
+#: How long to wait for another process before giving up.
+WAIT_S = 60.0
+_NO_NETWORK = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+#: For queries that users write: nothing outside the file can be read, written or changed.
+_SEALED = {**_NO_NETWORK, "enable_external_access": "false", "lock_configuration": "true"}
+
+
+@cache
+def schema_sql() -> str:
+    """The commented schema."""
+    return files("harness.store").joinpath("schema.sql").read_text("utf-8")
+
+
+@cache
+def arrow_schemas() -> dict[str, pa.Schema]:
+    """Arrow schema of each table, read off the SQL schema so that it is written once."""
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(schema_sql())
+        return {
+            name: connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
+            for name in (*EPISODE_TABLES, *SHARED_TABLES)
+        }
+
+
+def to_arrow(rows: Rows) -> dict[str, pa.Table]:
+    """Rows as Arrow tables, empty ones left out."""
+    tables = dict(rows.tables)
+    tables["messages"] = list(rows.texts.items())
+    return {
+        name: _table(arrow_schemas()[name], content) for name, content in tables.items() if content
+    }
+
+
+def _table(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = zip(*rows, strict=True)
+    return pa.table(
+        [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)],
+        schema=schema,
+    )
+
+
+def _is_lock_conflict(error: BaseException) -> bool:
+    return isinstance(error, duckdb.IOException) and "lock" in str(error).lower()
+
+
+class Store:
+    """A store file.
+
+    Args:
+        path: The DuckDB file.
+        wait_s: How long to wait while another process holds it.
+    """
+
+    def __init__(self, path: str | Path, *, wait_s: float = WAIT_S) -> None:
+        self.path = Path(path)
+        self._wait_s = wait_s
+        self._lock = FileLock(f"{self.path}.lock")
+
+    # -- opening ---------------------------------------------------------------------------
+
+    def create(self) -> None:
+        """Make the file with its tables if it does not exist; check its version if it does.
+
+        Raises:
+            StoreError: It cannot be made or opened, or has another schema version.
+        """
+        if not self.path.parent.is_dir():
+            raise StoreError(f"store {self.path}: folder {self.path.parent} does not exist")
+        with self._writing() as connection:
+            tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+            if not tables:
+                connection.execute("BEGIN")
+                connection.execute(schema_sql())
+                connection.execute(
+                    "INSERT INTO store_meta VALUES ('schema_version', ?)", [SCHEMA_VERSION]
+                )
+                connection.execute("COMMIT")
+            else:
+                self._check_version(connection)
+
+    @contextmanager
+    def _writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        try:
+            with self._lock.acquire(timeout=self._wait_s), self._connected(False) as connection:
+                yield connection
+        except Timeout:
+            raise StoreError(
+                f"store {self.path}: another process has been writing for {self._wait_s:g} s; "
+                "wait for it, or choose another file with --store"
+            ) from None
+        except OSError as error:
+            raise StoreError(f"store {self.path}: cannot be written: {error}") from error
+
+    @contextmanager
+    def _connected(
+        self, read_only: bool, config: Mapping[str, str] = _NO_NETWORK
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        self._sniff(read_only)
+        try:
+            connection = self._open(read_only, config)
+        except duckdb.Error as error:
+            if _is_lock_conflict(error):
+                raise StoreError(
+                    f"store {self.path}: another process has held it for {self._wait_s:g} s; "
+                    "close that program, or choose another file with --store"
+                ) from None
+            raise StoreError(f"store {self.path}: cannot be opened: {_line(error)}") from error
+        try:
+            yield connection
+        except duckdb.Error as error:
+            raise StoreError(f"store {self.path}: {_line(error)}") from error
+        finally:
+            connection.close()
+
+    def _open(self, read_only: bool, config: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+        retrying = Retrying(
+            stop=stop_after_delay(self._wait_s),
+            wait=wait_random_exponential(multiplier=0.02, max=0.5),
+            retry=retry_if_exception(_is_lock_conflict),
+            reraise=True,
+        )
+        return retrying(duckdb.connect, str(self.path), read_only=read_only, config=dict(config))
+
+    def _sniff(self, must_exist: bool) -> None:
+        """Refuse what is not a store before DuckDB guesses at its format."""
+        if self.path.is_dir():
+            raise StoreError(f"store {self.path}: is a folder; name a file")
+        if not self.path.exists():
+            if must_exist:
+                raise StoreError(
+                    f"store {self.path}: does not exist; make one with: harness run --store "
+                    f"{self.path}"
+                )
+            return
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(12)
+        except OSError as error:
+            raise StoreError(f"store {self.path}: cannot be read: {error}") from error
+        if head[8:12] != b"DUCK":
+            raise StoreError(f"store {self.path}: is not a DuckDB file")
+
+    def _check_version(self, connection: duckdb.DuckDBPyConnection) -> None:
+        try:
+            found = connection.execute(
+                "SELECT value FROM store_meta WHERE key = 'schema_version'"
+            ).fetchone()
+        except duckdb.CatalogException:
+            raise StoreError(
+                f"store {self.path}: is a DuckDB file, but no harness store (no table store_meta)"
+            ) from None
+        if found is None or found[0] != SCHEMA_VERSION:
+            raise StoreError(
+                f"store {self.path}: has schema version {found[0] if found else 'unknown'}, this "
+                f"harness reads {SCHEMA_VERSION}; choose another file with --store"
+            )
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def write(self, tables: Mapping[str, pa.Table], *, replace: bool = False) -> None:
+        """Write one batch of episodes in one transaction.
+
+        Args:
+            tables: By name, as ``to_arrow`` gives them.
+            replace: Delete what the store already holds of the batch's (run, scenario, preset,
+                repetition) first, so that a resumed run doubles nothing.
+        """
+        with self._writing() as connection:
+            connection.execute("BEGIN")
+            if replace and "episodes" in tables:
+                self._forget(connection, tables["episodes"])
+            for name, table in tables.items():
+                connection.register("batch", table)
+                key = SHARED_TABLES.get(name)
+                source = f"batch ANTI JOIN {name} USING ({key})" if key else "batch"
+                connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {source}")
+                connection.unregister("batch")
+            connection.execute("COMMIT")
+
+    def _forget(self, connection: duckdb.DuckDBPyConnection, episodes: pa.Table) -> None:
+        connection.register("batch", episodes)
+        connection.execute(
+            "CREATE OR REPLACE TEMP TABLE stale AS SELECT e.episode_id FROM episodes e "
+            "SEMI JOIN batch b USING (run_id, scenario, preset, repetition, observe)"
+        )
+        connection.unregister("batch")
+        for name in EPISODE_TABLES:
+            connection.execute(f"DELETE FROM {name} WHERE episode_id IN (FROM stale)")
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """Run one statement of our own that changes the store."""
+        with self._writing() as connection:
+            connection.execute(sql, list(parameters))
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Rows of a query of our own, as dictionaries."""
+        with self._connected(True) as connection:
+            self._check_version(connection)
+            found = connection.execute(sql, list(parameters))
+            columns = [column[0] for column in found.description or ()]
+            return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+
+    def frame(self, sql: str, parameters: Sequence[Any] = ()) -> pd.DataFrame:
+        """A query of our own as a pandas frame."""
+        with self._connected(True) as connection:
+            self._check_version(connection)
+            frame: pd.DataFrame = connection.execute(sql, list(parameters)).df()
+            return frame
+
+    def ask(self, sql: str, *, limit: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """A query that a user wrote: read-only, sealed from files and network.
+
+        Args:
+            sql: One SELECT-like statement.
+            limit: Fetch at most this many rows.
+
+        Returns:
+            Column names and rows.
+
+        Raises:
+            StoreError: More than one statement, a statement that changes something, or an error
+                in the SQL.
+        """
+        try:
+            statements = duckdb.extract_statements(sql)
+        except duckdb.Error as error:
+            raise StoreError(f"sql: {_line(error)}") from None
+        if len(statements) != 1:
+            raise StoreError(f"sql: takes one statement, found {len(statements)}")
+        kind = statements[0].type
+        if kind not in _READING:
+            raise StoreError(
+                f"sql: reads only, found a statement of type {kind.name}; "
+                "choose from: SELECT, EXPLAIN, DESCRIBE, SHOW"
+            )
+        with self._connected(True, _SEALED) as connection:
+            self._check_version(connection)
+            try:
+                found = connection.execute(sql)
+                columns = [column[0] for column in found.description or ()]
+                fetched = found.fetchall() if limit is None else found.fetchmany(limit)
+            except duckdb.Error as error:
+                raise StoreError(f"sql: {_line(error)}") from None
+            return columns, fetched
+
+
+_READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+
+
+def _line(error: BaseException) -> str:
+    """An error of DuckDB in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:3]) if lines else type(error).__name__

@@ -1,0 +1,416 @@
+"""The one vocabulary: what happened in a loop, what was measured, what was decided.
+
+Spans, rows, reports and tests are projections of these frozen types. Times are integer
+milliseconds, money is integer pico-USD, token counts are integers; ``None`` means unknown,
+zero means zero. Iterations count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+Group = Literal["success", "paused", "limit", "stuck", "undecided"]
+Status = Literal["finished", "paused", "stopped", "undecided"]
+Replay = Literal["exact", "censored", "diverged"]
+Direction = Literal["higher", "lower"]
+Comparison = Literal[">=", "<=", "<"]
+
+
+class ExitReason(StrEnum):
+    """Why an episode ended. Its ``group`` matters as much: a limit never reads as a success."""
+
+    QUALITY_REACHED = "quality_reached"
+    COMPLETED = "completed"
+    VERIFIED = "verified"
+    NOTHING_TO_FIX = "nothing_to_fix"
+    BLOCKED = "blocked"
+    AWAITING_USER = "awaiting_user"
+    INFRASTRUCTURE = "infrastructure"
+    EVALUATOR_PAUSE = "evaluator_pause"
+    EVALUATOR_UNPARSEABLE = "evaluator_unparseable"
+    GOAL_CHANGED = "goal_changed"
+    GOAL_AMBIGUOUS = "goal_ambiguous"
+    UNFIXABLE = "unfixable"
+    MAX_ROUNDS = "max_rounds"
+    MAX_ITERATIONS = "max_iterations"
+    TIME_BUDGET = "time_budget"
+    TOKEN_BUDGET = "token_budget"
+    COST_BUDGET = "cost_budget"
+    TOOL_BUDGET = "tool_budget"
+    STAGNATION = "stagnation"
+    OSCILLATION = "oscillation"
+    REPETITION = "repetition"
+    SPIN = "spin"
+    CYCLE = "cycle"
+    REPEATED_ERROR = "repeated_error"
+    MONOLOGUE = "monologue"
+    NO_PROGRESS = "no_progress"
+    REGRESSION = "regression"
+    RECORDING_EXHAUSTED = "recording_exhausted"
+    AGENT_FINISHED = "agent_finished"
+    ERROR = "error"
+
+    @property
+    def group(self) -> Group:
+        """The group of SPEC's table: success, paused, limit, stuck or undecided."""
+        return _GROUP[self]
+
+
+_MEMBERS: dict[Group, str] = {
+    "success": "quality_reached completed verified nothing_to_fix",
+    "paused": "blocked awaiting_user infrastructure evaluator_pause evaluator_unparseable"
+    " goal_changed goal_ambiguous unfixable",
+    "limit": "max_rounds max_iterations time_budget token_budget cost_budget tool_budget",
+    "stuck": "stagnation oscillation repetition spin cycle repeated_error monologue no_progress"
+    " regression",
+    "undecided": "recording_exhausted agent_finished error",
+}
+_GROUP: dict[ExitReason, Group] = {
+    ExitReason(name): group for group, names in _MEMBERS.items() for name in names.split()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model reply. ``input`` is uncached; the five counts do not overlap.
+
+    OpenTelemetry's ``gen_ai.usage.input_tokens`` includes cached tokens; see ``input_all``.
+    """
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    @property
+    def input_all(self) -> int:
+        """Input tokens with cached ones, as OpenTelemetry counts them."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def output_all(self) -> int:
+        """Output tokens with reasoning, as providers bill them."""
+        return self.output + self.reasoning
+
+    @property
+    def total(self) -> int:
+        """All five counts."""
+        return self.input_all + self.output_all
+
+
+class Text:
+    """A text that guards compare, with the digest that says whether two are the same.
+
+    Compared and hashed by identity, so that similarities can be remembered cheaply.
+    """
+
+    __slots__ = ("digest", "text")
+
+    def __init__(self, text: str, digest: str) -> None:
+        self.text = text
+        self.digest = digest
+
+    def __repr__(self) -> str:
+        return f"Text({self.text[:40]!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call with its result and the fingerprints by which guards compare it.
+
+    Attributes:
+        args: Canonical JSON of the arguments (sorted keys, null members left out).
+        ok: Whether it succeeded.
+        waits: It waited on purpose (declared by the tool, or longer than ``wait_ms``).
+        transient: It failed for a reason outside the agent (HTTP 429, time-out, ...).
+        prints: Fingerprint for each identity policy; see ``harness.fingerprint``.
+        error: Signature of the failure, ``None`` if it succeeded or said nothing.
+    """
+
+    tool: str
+    args: str
+    result: str | None
+    ok: bool
+    exit_code: int | None
+    ms: int | None
+    waits: bool
+    external: bool
+    transient: bool
+    key: bool
+    builtin: bool
+    prints: Mapping[str, str]
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One model reply to one role: ``role`` is the actor or an evaluator's name.
+
+    ``cost`` is integer pico-USD, ``None`` where the model's price or the usage is unknown;
+    ``error`` is set where the call failed and nothing came back.
+    """
+
+    role: str
+    text: str
+    model: str | None = None
+    usage: Usage | None = None
+    cost: int | None = None
+    ms: int | None = None
+    finish_reason: str | None = None
+    request_hash: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one iteration brought in from outside: the reply, its calls, what people said.
+
+    Everything that does not depend on a preset is worked out once, when a scenario is loaded.
+
+    Attributes:
+        moves: For each identity policy the fingerprint of the turn's action: the set of its
+            calls, without waiting and transient ones; ``None`` if nothing is left.
+        call_prints: For each identity policy the fingerprints of the distinct calls, in order.
+        results: Fingerprints of the results of the calls that succeeded, waiting ones left out.
+        errors: Signatures of the failed calls, where no call of the turn succeeded.
+        transient: All its failed calls failed for transient reasons, and there was one.
+        ms: Reply plus the longest parallel call plus ``idle_ms``; ``None`` if unrecorded.
+        passage_repeats: How often one passage recurs inside the reply.
+        source: Where it stands in the recording: branch (``""`` is the trunk) and step from 1.
+    """
+
+    reply: Reply
+    text: Text | None = None
+    calls: tuple[Call, ...] = ()
+    user: str | None = None
+    nudge: str | None = None
+    interrupted: bool = False
+    idle_ms: int = 0
+    ms: int | None = None
+    output: Text | None = None
+    plan: Text | None = None
+    feedback: Text | None = None
+    score: float | None = None
+    judge: Any = None
+    roles: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    handler: Mapping[str, Any] | None = None
+    writes: frozenset[str] | None = None
+    confirms: tuple[tuple[str, str], ...] = ()
+    loop: str | None = None
+    moves: Mapping[str, str | None] = field(default_factory=dict)
+    call_prints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    results: tuple[str, ...] = ()
+    errors: frozenset[str] = frozenset()
+    failed: bool = False
+    transient: bool = False
+    waiting: bool = False
+    passage_repeats: int = 0
+    source: tuple[str, int] = ("", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What was learned about an iteration's quality. ``None`` means nobody said.
+
+    Attributes:
+        score: Mapped to 0..1 where a scale is declared, rounded to 9 decimals.
+        score_source: ``measured`` (outside) wins over ``judge``.
+        parsed: Whether the evaluator's reply obeyed its format; ``None`` if none came.
+        failed: The evaluator's call failed (transport); its reply never came.
+    """
+
+    score: float | None = None
+    score_source: Literal["measured", "judge"] | None = None
+    parsed: bool | None = None
+    failed: bool = False
+    done: bool | None = None
+    phase_done: bool | None = None
+    progress: Literal["none", "some", "major"] | None = None
+    reason: str | None = None
+    evidence: tuple[str, ...] = ()
+    next_action: Literal["continue", "pause"] | None = None
+    failure_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One assistant turn with its tool calls and its evaluation: what guards measure.
+
+    ``replies`` are all model replies of the iteration, the actor's first. ``cost`` and ``ms``
+    cover all of them; ``None`` is unknown. ``phase`` is the id of the phase it worked in.
+    """
+
+    number: int
+    turn: Turn
+    evaluation: Evaluation
+    replies: tuple[Reply, ...]
+    ms: int | None
+    phase: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One guard at one iteration: the signal, the threshold, and whether it fired.
+
+    ``signal`` is NaN where nothing could be measured. ``unknown`` is also set where the
+    signal is only a lower bound that has not reached the threshold (a cost with unpriced parts).
+    """
+
+    guard: str
+    signal: float
+    threshold: float
+    comparison: Comparison
+    fired: bool
+    unknown: bool
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that was true after an iteration and could have decided it.
+
+    Attributes:
+        kind: The guard's kind or the mechanism that found it; its place in the chain.
+        name: The name in the preset; differs from ``kind`` where a guard is used twice.
+        reason: The exit reason it would give.
+        action: What the preset does about it: stop, pause, warn, nudge, ...
+        state: ``true``, ``unknown`` (it could not be judged), ``vetoed`` (an open check
+            outranks it) or ``answered`` (a pause that a person answered).
+    """
+
+    kind: str
+    name: str
+    reason: ExitReason
+    action: str
+    state: Literal["true", "unknown", "vetoed", "answered"] = "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the loop does after an iteration (SPEC section 6).
+
+    Attributes:
+        path: Row of the decision chain, 0 to 10.
+        name: ``continue``, ``finalize``, ``advance_phase``, ``pause_blocked``, ...
+        winner: The condition that decided, if one did.
+        conditions: All conditions, the winner and unknown ones included.
+        exit: The exit reason that ended the loop here, or in observe mode would have.
+        ends: Whether the episode ends here.
+    """
+
+    path: int
+    name: str
+    winner: Condition | None
+    conditions: tuple[Condition, ...]
+    exit: ExitReason | None
+    ends: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """All readings of one guard in one episode; position i belongs to iteration i + 1."""
+
+    guard: str
+    kind: str
+    settings: str
+    threshold: float
+    comparison: Comparison
+    on_fire: str
+    signals: tuple[float, ...]
+    fired: tuple[bool, ...]
+    unknown: tuple[bool, ...]
+
+    def verdict(self, iteration: int) -> Verdict:
+        """The reading at ``iteration`` (from 1)."""
+        at = iteration - 1
+        return Verdict(
+            self.guard,
+            self.signals[at],
+            self.threshold,
+            self.comparison,
+            self.fired[at],
+            self.unknown[at],
+            iteration,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One scenario under one preset: how it ended, and everything measured on the way.
+
+    ``elapsed`` and ``best`` hold one entry an iteration: elapsed ms since the start
+    (``None`` once unknown) and the best score so far.
+    """
+
+    scenario: str
+    family: str
+    preset: str
+    goal: str
+    direction: Direction
+    content_hash: str
+    preset_hash: str
+    pair_key: str
+    repetition: int
+    observe: bool
+    iterations: tuple[Iteration, ...]
+    decisions: tuple[Decision, ...]
+    series: tuple[Series, ...]
+    elapsed: tuple[int | None, ...]
+    best: tuple[float | None, ...]
+    status: Status
+    exit_reason: ExitReason
+    exit_guard: str | None
+    exit_reason_source: Literal["explicit", "inferred", "unknown"]
+    message: str
+    best_iteration: int | None
+    needs_human: bool
+    replay: Replay
+    diverged_at: int | None
+    unrecorded_calls: int
+    drifted_calls: int
+    outcome: str | None
+
+    @property
+    def exit_iteration(self) -> int:
+        """The last iteration that ran."""
+        return len(self.iterations)
+
+    @property
+    def best_score(self) -> float | None:
+        """The best score of the episode, ``None`` if nothing was scored."""
+        return self.best[-1] if self.best else None
+
+    @property
+    def exit_group(self) -> Group:
+        """Group of the exit reason."""
+        return self.exit_reason.group
+
+    @property
+    def final_score(self) -> float | None:
+        """The last known score."""
+        scores = self.score_history
+        return scores[-1] if scores else None
+
+    @property
+    def score_history(self) -> tuple[float, ...]:
+        """The known scores in order."""
+        return tuple(
+            it.evaluation.score for it in self.iterations if it.evaluation.score is not None
+        )
+
+    @property
+    def best_result(self) -> str | None:
+        """The artefact (or reply) of the best iteration; of the last one if nothing was scored."""
+        if not self.iterations:
+            return None
+        turn = self.iterations[(self.best_iteration or len(self.iterations)) - 1].turn
+        return turn.output.text if turn.output else turn.reply.text
+
+    @property
+    def result(self) -> str | None:
+        """What a caller may use: empty where a person has to look first."""
+        return None if self.needs_human else self.best_result

@@ -1,0 +1,228 @@
+"""From scenario file to turns: everything that can be known before a guard looks.
+
+Fingerprints, normalised results, error signatures, prices and times are worked out here,
+once for each scenario, so that a loop under any preset only compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from harness import prices
+from harness.fingerprint import call_prints, canonical, digest, is_transient, result_print
+from harness.passages import repeats
+from harness.scenario import CallSpec, Passed, ReplySpec, Scenario, Step, Tool
+from harness.trace import Call, Reply, Text, Turn, Usage
+
+#: A call that takes this long was waiting (SPEC: waiting is not looping).
+WAIT_MS = 60_000
+_NO_TOOL = Tool()
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """A scenario made ready to replay: the trunk and the branches as turns.
+
+    ``has_tools`` is ``None`` where nobody said whether the agent has tools.
+    """
+
+    scenario: Scenario
+    trunk: tuple[Turn, ...]
+    branches: Mapping[str, tuple[tuple[Turn, ...], ...]]
+    has_tools: bool | None
+
+
+def prepare(scenario: Scenario, *, wait_ms: int = WAIT_MS) -> Tape:
+    """Work out everything about a scenario that does not depend on a preset.
+
+    Args:
+        scenario: A validated scenario with steps.
+        wait_ms: A call of at least this many milliseconds counts as waiting.
+    """
+    tools = scenario.tools
+    lists = [scenario.steps, *(steps for each in scenario.branches.values() for steps in each)]
+    tracked = any(step.writes is not None for steps in lists for step in steps)
+    return Tape(
+        scenario=scenario,
+        trunk=_turns(scenario, scenario.steps, "", wait_ms, tracked),
+        branches={
+            kind: tuple(
+                _turns(scenario, steps, f"{kind}[{n}]", wait_ms, tracked)
+                for n, steps in enumerate(each)
+            )
+            for kind, each in scenario.branches.items()
+        },
+        has_tools=None if tools is None else bool(tools),
+    )
+
+
+def _turns(
+    scenario: Scenario, steps: list[Step], branch: str, wait_ms: int, tracked: bool
+) -> tuple[Turn, ...]:
+    turns = []
+    # `writes` is cumulative: a step that does not mention it left the workspace as it was.
+    writes: list[str] | None = [] if tracked else None
+    for number, step in enumerate(steps, 1):
+        writes = writes if step.writes is None else step.writes
+        turns.append(
+            turn_from(step, scenario, source=(branch, number), writes=writes, wait_ms=wait_ms)
+        )
+    return tuple(turns)
+
+
+def turn_from(
+    step: Step,
+    scenario: Scenario,
+    *,
+    source: tuple[str, int] = ("", 0),
+    writes: list[str] | None = None,
+    wait_ms: int = WAIT_MS,
+) -> Turn:
+    """One step as a turn; also how a live loop hands in what just happened.
+
+    Args:
+        step: What was said, done and measured.
+        scenario: Gives the tools' properties and the score's scale.
+        source: Where it stands in the recording: branch (``""`` is the trunk), step from 1.
+        writes: Workspace files changed so far; ``None`` where the workspace is not recorded.
+        wait_ms: A call of at least this many milliseconds counts as waiting.
+    """
+    tools = scenario.tools or {}
+    calls = tuple(call_from(c, tools.get(c.tool, _NO_TOOL), wait_ms) for c in step.calls)
+    failed = [call for call in calls if not call.ok]
+    active = [call for call in calls if not call.waits and not call.transient]
+    moves, prints = _moves(active)
+    return Turn(
+        reply=reply_from("actor", step.reply),
+        text=_text(step.reply.text),
+        calls=calls,
+        user=step.user,
+        nudge=step.nudge,
+        interrupted=step.interrupted,
+        idle_ms=step.idle_ms,
+        ms=_elapsed(step),
+        output=_text(step.output),
+        plan=_text(step.plan),
+        feedback=_text(step.feedback),
+        score=_score(step.score, scenario.score_scale),
+        judge=step.judge,
+        roles={name: _several(value) for name, value in step.roles.items()},
+        handler=step.handler.model_dump() if step.handler else None,
+        writes=None if writes is None else frozenset(writes),
+        confirms=tuple((c.phase, c.check) for c in step.confirms),
+        loop=step.loop,
+        moves=moves,
+        call_prints=prints,
+        results=tuple(result_print(c.args, c.result or "") for c in active if c.ok),
+        errors=_errors(active),
+        failed=bool(failed),
+        transient=bool(failed) and all(call.transient for call in failed),
+        waiting=bool(calls) and all(call.waits for call in calls),
+        passage_repeats=repeats(step.reply.text),
+        source=source,
+    )
+
+
+def call_from(spec: CallSpec, tool: Tool = _NO_TOOL, wait_ms: int = WAIT_MS) -> Call:
+    """One recorded call with its fingerprints."""
+    ok = spec.ok if spec.ok is not None else spec.exit_code in (None, 0)
+    args = canonical(spec.args)
+    prints = call_prints(spec.tool, args, spec.result, ok=ok)
+    silent = not (spec.result or "").strip()
+    return Call(
+        tool=spec.tool,
+        args=args,
+        result=spec.result,
+        ok=ok,
+        exit_code=spec.exit_code,
+        ms=spec.ms,
+        waits=tool.waits or (spec.ms is not None and spec.ms >= wait_ms),
+        external=tool.effect == "external",
+        transient=not ok and is_transient(spec.result, spec.exit_code),
+        key=spec.key,
+        builtin=spec.builtin,
+        prints=prints,
+        error=None if ok or silent else prints["error"],
+    )
+
+
+def reply_from(role: str, spec: ReplySpec) -> Reply:
+    """One recorded reply with its price."""
+    usage = Usage(**spec.usage.model_dump()) if spec.usage else None
+    return Reply(
+        role=role,
+        text=spec.text,
+        model=spec.model,
+        usage=usage,
+        cost=prices.cost(spec.model, usage),
+        ms=spec.ms,
+        finish_reason=spec.finish_reason,
+        request_hash=spec.request_hash,
+        error=spec.error,
+    )
+
+
+def _moves(active: list[Call]) -> tuple[dict[str, str | None], dict[str, tuple[str, ...]]]:
+    """The turn's action under each identity: its one call, or the set of its calls."""
+    moves: dict[str, str | None] = {}
+    prints: dict[str, tuple[str, ...]] = {}
+    for identity in ("action", "args", "args+result", "args+normalised result", "batch", "error"):
+        distinct = tuple(
+            dict.fromkeys(call.prints[identity] for call in active if identity in call.prints)
+        )
+        prints[identity] = distinct
+        if not distinct:
+            moves[identity] = None
+        elif len(distinct) == 1:
+            moves[identity] = distinct[0]
+        else:
+            moves[identity] = digest("batch", *sorted(distinct))
+    return moves, prints
+
+
+def _errors(active: list[Call]) -> frozenset[str]:
+    """Signatures by which a whole turn failed; empty where a call of it succeeded."""
+    if not active or any(call.ok for call in active):
+        return frozenset()
+    return frozenset(call.error for call in active if call.error)
+
+
+def _elapsed(step: Step) -> int | None:
+    """Reply plus the longest of its parallel calls plus idle time; unrecorded is unknown."""
+    times = [call.ms for call in step.calls]
+    if step.reply.ms is None or any(ms is None for ms in times):
+        return None
+    return step.reply.ms + max((ms for ms in times if ms is not None), default=0) + step.idle_ms
+
+
+def _score(score: float | Passed | None, scale: list[float] | None) -> float | None:
+    if score is None:
+        return None
+    if isinstance(score, Passed):
+        return round(score.passed / score.total, 9)
+    if scale:
+        low, high = scale
+        score = (score - low) / (high - low)
+    return round(score, 9)
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+@lru_cache(maxsize=4096)
+def _text(text: str | None) -> Text | None:
+    """The same words are the same object, so that a similarity is worked out once."""
+    if text is None or not text.strip():
+        return None
+    normal = " ".join(text.split())
+    return Text(normal, digest("text", normal.casefold()))
+
+
+def as_text(value: Any) -> str:
+    """A recorded role reply as text: objects become JSON, texts stay."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
