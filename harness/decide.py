@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from harness.guards import ENDING
 from harness.trace import Condition, Decision
@@ -57,6 +56,7 @@ _RANK: dict[str, tuple[int, int, str]] = {
 }
 #: Actions that change the course without ending the episode.
 TURNING = frozenset({"advance_phase", "switch_strategy", "delegate"})
+_DECIDING = ENDING | TURNING
 _NOTHING = Decision(CONTINUE, "continue", None, (), None, False)
 
 
@@ -80,7 +80,7 @@ def decide(
     kept = list(conditions)
     best: dict[str, tuple[tuple[int, int, str], Condition]] = {}
     for at, condition in enumerate(conditions):
-        if condition.state != "true":
+        if condition.state != "true" or condition.action not in _DECIDING:
             continue
         rank = _RANK[condition.kind]
         if condition.action in ENDING:
@@ -88,14 +88,12 @@ def decide(
             if answered and is_pause(condition, rank[0]):
                 role = "answered"
                 kept[at] = condition = replace(condition, state="answered")
-        elif condition.action in TURNING:
-            role = "turns"
         else:
-            continue
+            role = "turns"
         if role not in best or rank < best[role][0]:
             best[role] = (rank, condition)
     if not best:
-        return _going_on(tuple(conditions))
+        return Decision(CONTINUE, "continue", None, tuple(conditions), None, False)
     role = next(role for role in ("ends", "turns", "answered") if role in best)
     (path, _, name), winner = best[role]
     return Decision(
@@ -106,12 +104,6 @@ def decide(
         exit=winner.reason if role == "ends" else None,
         ends=role == "ends" and not observe,
     )
-
-
-@lru_cache(maxsize=4096)
-def _going_on(conditions: tuple[Condition, ...]) -> Decision:
-    """Nothing to decide; shared, because the same things stay unknown for many iterations."""
-    return Decision(CONTINUE, "continue", None, conditions, None, False)
 
 
 def is_pause(condition: Condition, path: int) -> bool:

@@ -67,7 +67,11 @@ def normalise(text: str) -> str:
 
 
 def canonical(args: Any) -> str:
-    """Arguments as JSON with sorted keys and without null members, so that equal ones compare."""
+    """Arguments as JSON with sorted keys and without null members, so that equal ones compare.
+
+    No arguments at all (null) and an empty object are alike.
+    """
+    args = {} if args is None else args
     return json.dumps(_without_null(args), sort_keys=True, separators=(",", ":"), default=str,
                       ensure_ascii=False)
 

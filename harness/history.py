@@ -127,7 +127,7 @@ class History:
         self.unparsed = 0
         self.unreachable = 0
         self.evaluator_asked = False
-        self._errors: frozenset[str] = frozenset()
+        self._error_runs: dict[str, int] = {}
         self._turns: list[Turn] = []
         self._trails: dict[tuple[str, str], Trail] = {}
         self._texts: dict[str, list[Text]] = {}
@@ -238,9 +238,9 @@ class History:
     def _score(self, score: float) -> None:
         best = self.best_score
         if self.scores and best is not None:
-            # Rounded: 0.16 - 0.14 is 0.02 and not 0.01999...
-            self.gains.append(round(self.sign * (score - self.scores[-1]), 9))
-            self.gains_over_best.append(round(self.sign * (score - best), 9))
+            # Rounded: 0.16 - 0.14 is 0.02 and not 0.01999...; + 0.0 makes -0.0 a plain zero.
+            self.gains.append(round(self.sign * (score - self.scores[-1]), 9) + 0.0)
+            self.gains_over_best.append(round(self.sign * (score - best), 9) + 0.0)
         self.scores.append(score)
         if best is None or self.gains_over_best[-1] > 0:
             self.best_score = score
@@ -253,13 +253,10 @@ class History:
         self.transient_turns = self.transient_turns + 1 if turn.transient else 0
         if turn.transient or turn.waiting:
             return
-        if not turn.errors:
-            self.error_turns = 0
-        elif turn.errors & self._errors and self.error_turns:
-            self.error_turns += 1
-        else:
-            self.error_turns = 1
-        self._errors = turn.errors
+        # A run for each signature: a, then a and b, then b are no three turns with one error.
+        runs = self._error_runs
+        self._error_runs = {error: runs.get(error, 0) + 1 for error in turn.errors}
+        self.error_turns = max(self._error_runs.values(), default=0)
 
     def _progress(self, iteration: Iteration) -> None:
         """Observable progress: the workspace alone where it is recorded, else any sensor."""
@@ -277,7 +274,7 @@ class History:
             judged = judged or any(e not in self._evidence for e in evaluation.evidence)
             self._evidence.update(evaluation.evidence)
         sensed = self.has_tools or evaluation.progress is not None or evaluation.evidence
-        if sensed and (judged or not (turn.waiting or turn.transient)):
+        if sensed and (new or judged or not (turn.waiting or turn.transient)):
             self._count_progress(new or judged, bool(turn.results) or judged)
 
     def _count_progress(self, new: bool, succeeded: bool) -> None:

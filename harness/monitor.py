@@ -7,7 +7,8 @@ the little state that ``on_fire`` needs (which step of a ladder comes next); the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from harness.guards import Guard, fires
 from harness.history import History
@@ -15,71 +16,110 @@ from harness.preset import guard_data
 from harness.trace import Comparison, Condition, Direction, Series
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What does not change about one guard of a preset, worked out once for all episodes."""
+
+    guard: Guard
+    kind: str
+    settings: str
+    on_fire: str
+    partial: bool
+    steps: tuple[str, ...]
+    levels: tuple[tuple[float, str], ...]
+    conditions: Mapping[str, Condition]
+    unknown: Condition
+
+
+_KNOWN_FACTS: dict[tuple[int, str], _Facts] = {}
+
+
+def _facts(name: str, guard: Guard) -> _Facts:
+    key = (id(guard), name)
+    found = _KNOWN_FACTS.get(key)
+    if found is not None and found.guard is guard:
+        return found
+    if len(_KNOWN_FACTS) > 4096:
+        _KNOWN_FACTS.clear()
+    data = guard_data(guard)
+    data.pop("threshold")
+    kind, on_fire = data.pop("kind"), data.pop("on_fire")
+    action = guard.action
+    steps = (
+        (action,) if isinstance(action, str)
+        else tuple(action.values()) if isinstance(action, Mapping) else action
+    )  # fmt: skip
+    _KNOWN_FACTS[key] = facts = _Facts(
+        guard=guard,
+        kind=kind,
+        settings=json.dumps(data, sort_keys=True),
+        on_fire=on_fire if isinstance(on_fire, str) else json.dumps(on_fire),
+        partial=type(guard).known is not Guard.known,
+        steps=steps,
+        levels=tuple(sorted((float(level), step) for level, step in action.items()))
+        if isinstance(action, Mapping)
+        else (),
+        conditions={
+            step: Condition(kind, name, guard.exit_reason, step) for step in (*steps, "observe")
+        },
+        unknown=Condition(kind, name, guard.exit_reason, "observe", "unknown"),
+    )
+    return facts
+
+
 class _Watch:
     """One guard with its readings and its place on the ladder."""
 
     __slots__ = (
-        "action", "comparison", "condition", "done", "firings", "fired", "guard", "levels",
-        "name", "partial", "resumed", "signal", "signals", "threshold", "uncertain", "unknown",
+        "comparison", "done", "facts", "fired", "firings", "guard", "name", "partial", "resumed",
+        "signals", "threshold", "uncertain", "unknown",
     )  # fmt: skip
 
     def __init__(self, name: str, guard: Guard, direction: Direction) -> None:
         self.name = name
         self.guard = guard
+        self.facts = facts = _facts(name, guard)
         self.threshold = guard.threshold
         self.comparison: Comparison = guard.compares(direction)
-        self.signal: Callable[[History], float] = guard.signal
-        self.partial = type(guard).known is not Guard.known
+        self.partial = facts.partial
+        self.unknown = facts.unknown
         self.signals: list[float] = []
         self.fired: list[int] = []
         self.uncertain: list[int] = []
         self.firings = 0
         self.resumed: float | None = None
         self.done: set[float] = set()
-        action = guard.action
-        self.levels: list[tuple[float, str]] = (
-            sorted((float(level), step) for level, step in action.items())
-            if isinstance(action, Mapping)
-            else []
-        )
-        self.condition = {
-            step: Condition(guard.kind(), name, guard.exit_reason, step)
-            for step in (*_steps(guard), "observe")
-        }
-        self.unknown = Condition(guard.kind(), name, guard.exit_reason, "observe", "unknown")
 
-    def next_action(self, signal: float) -> str:
+    def hit(self, iteration: int, signal: float) -> Condition:
+        """Note a firing; the condition says what is done about it now."""
+        self.fired.append(iteration)
+        return self.facts.conditions[self._next_action(signal)]
+
+    def _next_action(self, signal: float) -> str:
         """What a firing does now; every step of a ladder by level is taken once."""
-        if self.resumed:
-            if signal - self.resumed < self.threshold and signal >= self.resumed:
+        if self.resumed is not None:
+            if self._same_cause(signal, self.resumed):
                 return "observe"
-            self.resumed: float | None = None
-        if self.levels:
-            due = [(at, step) for at, step in self.levels if signal >= at and at not in self.done]
+            self.resumed = None
+        levels = self.facts.levels
+        if levels:
+            due = [(at, step) for at, step in levels if signal >= at and at not in self.done]
             if not due:
                 return "observe"
             self.done.update(at for at, _ in due)
             return due[-1][1]
         self.firings += 1
-        steps = _steps(self.guard)
+        steps = self.facts.steps
         return steps[min(self.firings, len(steps)) - 1]
-
 
     def _same_cause(self, signal: float, resumed: float) -> bool:
         """Whether this firing only goes on with the one that a person has answered.
 
-        A count has to grow by another threshold, a gain has to have recovered in between.
+        It does until the guard has been silent in between or, where the signal is a count that
+        never falls silent (iterations, tokens), has grown by another threshold.
         """
-        if self.comparison == ">=":
-            return resumed <= signal < resumed + self.threshold
-        return len(self.fired) > 1 and self.fired[-2] == self.fired[-1] - 1
-
-
-def _steps(guard: Guard) -> tuple[str, ...]:
-    action = guard.action
-    if isinstance(action, str):
-        return (action,)
-    return tuple(action.values()) if isinstance(action, Mapping) else action
+        unbroken = len(self.fired) > 1 and self.fired[-2] == self.fired[-1] - 1
+        return unbroken and (self.comparison != ">=" or signal < resumed + self.threshold)
 
 
 class Monitor:
@@ -93,27 +133,26 @@ class Monitor:
     def __init__(self, guards: Mapping[str, Guard], direction: Direction = "higher") -> None:
         self._watches = [_Watch(name, guard, direction) for name, guard in guards.items()]
         self._by_name = {watch.name: watch for watch in self._watches}
+        # What the inner loop needs of each guard, looked up once.
+        self._plan = [
+            (w.guard.signal, w.signals.append, w.comparison == ">=", w.threshold, w)
+            for w in self._watches
+        ]
         self._length = 0
 
     def measure(self, history: History) -> list[Condition]:
         """Measure the newest iteration; what fired or could not be judged, in preset order."""
-        self._length = length = history.length
+        self._length = history.length
         conditions = []
-        for watch in self._watches:
-            signal = watch.signal(history)
-            watch.signals.append(signal)
-            comparison = watch.comparison
-            if comparison == ">=":
-                hit = signal >= watch.threshold
-            else:
-                hit = fires(signal, comparison, watch.threshold)
-            if hit:
-                watch.fired.append(length)
-                conditions.append(watch.condition[watch.next_action(signal)])
-            elif signal != signal:
+        for signal, record, rising, threshold, watch in self._plan:
+            value = signal(history)
+            record(value)
+            if value >= threshold if rising else fires(value, watch.comparison, threshold):
+                conditions.append(watch.hit(history.length, value))
+            elif value != value:
                 conditions.append(watch.unknown)
             elif watch.partial and not watch.guard.known(history):
-                watch.uncertain.append(length)
+                watch.uncertain.append(history.length)
                 conditions.append(watch.unknown)
         return conditions
 
@@ -134,37 +173,15 @@ class Monitor:
         unknown = [signal != signal for signal in watch.signals]
         for iteration in watch.uncertain:
             unknown[iteration - 1] = True
-        kind, settings, on_fire = _described(watch.guard)
+        facts = watch.facts
         return Series(
             guard=watch.name,
-            kind=kind,
-            settings=settings,
+            kind=facts.kind,
+            settings=facts.settings,
             threshold=watch.threshold,
             comparison=watch.comparison,
-            on_fire=on_fire,
+            on_fire=facts.on_fire,
             signals=tuple(watch.signals),
             fired=tuple(fired),
             unknown=tuple(unknown),
         )
-
-
-#: Descriptions of guards already seen; a run has few presets and many episodes.
-_DESCRIPTIONS: dict[int, tuple[Guard, tuple[str, str, str]]] = {}
-
-
-def _described(guard: Guard) -> tuple[str, str, str]:
-    found = _DESCRIPTIONS.get(id(guard))
-    if found is not None and found[0] is guard:
-        return found[1]
-    data = guard_data(guard)
-    data.pop("threshold")
-    on_fire = data.pop("on_fire")
-    words = (
-        data.pop("kind"),
-        json.dumps(data, sort_keys=True),
-        on_fire if isinstance(on_fire, str) else json.dumps(on_fire),
-    )
-    if len(_DESCRIPTIONS) > 4096:
-        _DESCRIPTIONS.clear()
-    _DESCRIPTIONS[id(guard)] = (guard, words)
-    return words

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 from harness.history import History
@@ -57,7 +58,8 @@ class Guard(ABC):
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
 
     threshold: float
-    on_fire: OnFire | None = None
+    # Left out of the hash, because a ladder by level is a dict.
+    on_fire: OnFire | None = field(default=None, hash=False)
 
     @abstractmethod
     def signal(self, history: History) -> float:
@@ -77,7 +79,13 @@ class Guard(ABC):
     @classmethod
     def kind(cls) -> str:
         """The guard's name in presets: its class name in snake case."""
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        return _snake_case(cls.__name__)
+
+    @classmethod
+    def default_threshold(cls) -> float | None:
+        """The threshold where a preset names none; ``None`` if it has to name one."""
+        default = cls.__dataclass_fields__["threshold"].default
+        return default if isinstance(default, int | float) else None
 
     @property
     def exit_reason(self) -> ExitReason:
@@ -96,6 +104,11 @@ class Guard(ABC):
             for f in fields(self)
             if f.name not in ("threshold", "on_fire", "guards")
         }
+
+
+@cache
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def fires(signal: float, comparison: Comparison, threshold: float) -> bool:

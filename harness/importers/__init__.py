@@ -2,25 +2,64 @@
 
 Every module here whose name does not start with ``_`` is an importer; a new format is a new
 file and nothing else. Modules are loaded when somebody asks for one, not with the package.
+Their constants say in words what a source can and cannot tell, because a figure made from
+recordings is worth only as much as these answers.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
-from typing import cast
+from typing import Any, Protocol, cast
 
 from harness.errors import ImportFormatError, choices
-from harness.importers._base import ImporterModule
+from harness.importers._base import shown
 
-__all__ = ["ImporterModule", "available", "get"]
+__all__ = ["ImporterModule", "available", "get", "recordings"]
+
+
+class ImporterModule(Protocol):
+    """The parts of an importer module.
+
+    Attributes:
+        NAME: What a user writes: ``harness import NAME FILE``.
+        TITLE: The source, in a few words.
+        LACKS: What the source does not record, or records only in part.
+        TOKENS: The rule by which its token counts became ours.
+        ITERATION: Where one iteration ends and the next begins.
+        EXIT_REASON: Where the exit reason comes from: explicit, inferred or unknown.
+    """
+
+    NAME: str
+    TITLE: str
+    LACKS: tuple[str, ...]
+    TOKENS: str
+    ITERATION: str
+    EXIT_REASON: str
+
+    def read(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Yield one scenario (schema ``harness/scenario@1``) for each recording in ``path``.
+
+        Keys whose value is unknown, or would be the schema's default, are left out. Reading is
+        lazy, so an error in the middle of a file comes after the recordings before it.
+
+        Raises:
+            ImportFormatError: The file cannot be read, is not of this format, or is empty.
+        """
+        ...
+
 
 _PARTS = (*ImporterModule.__annotations__, "read")
 
 
-@lru_cache(maxsize=1)
-def _load() -> dict[str, ImporterModule]:
+def available() -> dict[str, ImporterModule]:
+    """All importers by the name a user writes (``tau-bench``), in alphabetical order.
+
+    Raises:
+        ImportFormatError: A module of this package lacks a part every importer has.
+    """
     found: dict[str, ImporterModule] = {}
     for info in iter_modules(__path__):
         if info.name.startswith("_"):
@@ -35,22 +74,35 @@ def _load() -> dict[str, ImporterModule]:
     return dict(sorted(found.items()))
 
 
-def available() -> dict[str, ImporterModule]:
-    """All importers by the name a user writes (``tau-bench``), in alphabetical order.
-
-    Raises:
-        ImportFormatError: A module of this package lacks a part every importer has.
-    """
-    return dict(_load())
-
-
 def get(name: str) -> ImporterModule:
     """The importer called ``name``.
 
     Raises:
         ImportFormatError: No importer has that name; the message lists those there are.
     """
-    importers = _load()
+    importers = available()
     if name not in importers:
         raise ImportFormatError(f"unknown import format: {choices(name, importers)}")
     return importers[name]
+
+
+def recordings(name: str, path: Path) -> Iterator[dict[str, Any]]:
+    """Read ``path`` with the importer called ``name``, one valid scenario after another.
+
+    Raises:
+        ImportFormatError: As ``get`` and ``ImporterModule.read``; also where what was read is no
+            scenario, and the message names the recording, the key and the value.
+    """
+    from pydantic import ValidationError
+
+    from harness.scenario import Scenario
+    from harness.validation import problem
+
+    for recording in get(name).read(path):
+        try:
+            Scenario.model_validate(recording)
+        except ValidationError as error:
+            raise ImportFormatError(
+                f"{path}: recording {shown(recording.get('id'))}: scenario{problem(error)}"
+            ) from error
+        yield recording

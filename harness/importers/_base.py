@@ -1,8 +1,4 @@
-"""What an importer is, and what all of them need: careful reading and errors with a place.
-
-An importer is a plain module. Its constants say in words what its source can and cannot tell,
-because a figure made from recordings is worth only as much as these answers.
-"""
+"""What importers share: careful reading, errors with a place, parts of a scenario."""
 
 from __future__ import annotations
 
@@ -10,14 +6,14 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 from harness.errors import ImportFormatError
 
 T = TypeVar("T")
-ExitSource = Literal["explicit", "inferred", "unknown"]
 
 SCHEMA = "harness/scenario@1"
 
@@ -30,37 +26,6 @@ MAX_DOCUMENT_BYTES = 512 * 2**20
 MAX_COUNT = 2**53
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class ImporterModule(Protocol):
-    """The parts of an importer module.
-
-    Attributes:
-        NAME: What a user writes: ``harness import NAME FILE``.
-        TITLE: The source, in a few words.
-        LACKS: What the source does not record, or records only in part.
-        TOKENS: The rule by which its token counts became ours.
-        ITERATION: Where one iteration ends and the next begins.
-        EXIT_REASON: Where the exit reason comes from: explicit, inferred or unknown.
-    """
-
-    NAME: str
-    TITLE: str
-    LACKS: tuple[str, ...]
-    TOKENS: str
-    ITERATION: str
-    EXIT_REASON: str
-
-    def read(self, path: Path) -> Iterator[dict[str, Any]]:
-        """Yield one scenario (schema ``harness/scenario@1``) for each recording in ``path``.
-
-        Keys whose value is unknown, or would be the schema's default, are left out. Reading is
-        lazy, so an error in the middle of a file comes after the recordings before it.
-
-        Raises:
-            ImportFormatError: The file cannot be read, is not of this format, or is empty.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +83,11 @@ class Place:
             raise self.error(f"key {key!r} must be a finite number, found {shown(value)}")
         return float(value)
 
+    def number_or_null(self, record: Any, key: str) -> float | None:
+        """Like ``number``, but ``None`` where the value is null; the key must be there."""
+        null = isinstance(record, dict) and record.get(key, 0) is None
+        return None if null else self.number(record, key)
+
     def count(self, record: Any, key: str) -> int:
         """``record[key]`` as a whole number from 0 to ``MAX_COUNT``."""
         value = self.get(record, key, int)
@@ -154,13 +124,13 @@ def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
     """Each non-empty line of a JSON Lines file, parsed, with its place.
 
     Raises:
-        ImportFormatError: The file cannot be opened, a line is too long or is not JSON, or no
+        ImportFormatError: The file cannot be read, a line is too long or is not JSON, or no
             line holds anything.
     """
     empty = True
     with _opened(path) as file:
         number = 0
-        while raw := _read(path, file.readline, MAX_LINE_BYTES + 1):
+        while raw := file.readline(MAX_LINE_BYTES + 1):
             number += 1
             place = Place(path, f"line {number}")
             if len(raw) > MAX_LINE_BYTES:
@@ -176,10 +146,10 @@ def json_document(path: Path) -> Any:
     """A whole file as one JSON value.
 
     Raises:
-        ImportFormatError: The file cannot be opened, is too large, or is not JSON.
+        ImportFormatError: The file cannot be read, is too large, or is not JSON.
     """
     with _opened(path) as file:
-        raw = _read(path, file.read, MAX_DOCUMENT_BYTES + 1)
+        raw = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(raw) > MAX_DOCUMENT_BYTES:
         raise ImportFormatError(f"{path}: a file may hold at most {MAX_DOCUMENT_BYTES} bytes")
     if not raw.strip():
@@ -188,9 +158,9 @@ def json_document(path: Path) -> Any:
 
 
 def mended(value: Any) -> Any:
-    """A JSON value with each half of a surrogate pair replaced.
+    """A JSON value with each lone half of a surrogate pair replaced.
 
-    An escaped half (``\\ud83d`` alone) is legal JSON that no file or database takes.
+    Such a half, written as an escape, is legal JSON that no file or database takes.
     """
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
@@ -201,23 +171,26 @@ def mended(value: Any) -> Any:
     return value
 
 
-def spread(total: int, parts: int) -> list[int]:
-    """``total`` as ``parts`` whole numbers, as equal as can be, whose sum is exact.
-
-    The first ones get one more where it does not divide.
-    """
-    share, rest = divmod(total, parts)
-    return [share + (index < rest) for index in range(parts)]
-
-
-def unique(name: str, seen: set[str]) -> str:
-    """``name``, or ``name-2``, ``name-3`` ... if it was used before; remembers the answer."""
-    candidate, index = name, 1
+def unique(name: str, seen: dict[str, int]) -> str:
+    """``name``, or ``name-2``, ``name-3`` ... if ``seen`` has it; remembers the answer there."""
+    candidate = name
     while candidate in seen:
-        index += 1
-        candidate = f"{name}-{index}"
-    seen.add(candidate)
+        seen[name] += 1
+        candidate = f"{name}-{seen[name]}"
+    seen[candidate] = 1
     return candidate
+
+
+def at_limit(steps: list[Any], limit: int) -> dict[str, Any]:
+    """What ``recorded`` says of a run that is exactly as long as its limit; empty if it is not."""
+    if len(steps) != limit:
+        return {}
+    return {"exit_reason": "max_iterations", "limits": {"max_iterations": limit}}
+
+
+def inferred(ending: dict[str, Any]) -> dict[str, Any]:
+    """The same ending of a run, marked as concluded by the importer; none stays none."""
+    return ending and {**ending, "exit_reason_source": "inferred"}
 
 
 def slug(text: str) -> str:
@@ -225,21 +198,11 @@ def slug(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip("-.")[:100] or "unnamed"
 
 
-def exit_tag(source: ExitSource) -> str:
-    """The tag that says how the recorded exit reason is known."""
-    return f"exit-reason:{source}"
-
-
-def _opened(path: Path) -> IO[bytes]:
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
-        return path.open("rb")
-    except OSError as error:
-        raise ImportFormatError(f"{path}: cannot be opened: {error.strerror}") from error
-
-
-def _read(path: Path, reader: Any, limit: int) -> bytes:
-    try:
-        return bytes(reader(limit))
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise ImportFormatError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ target of null means the cell has none, a target of 0 means 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,11 @@ from harness.errors import ImportFormatError
 from harness.importers._base import (
     SCHEMA,
     Place,
-    exit_tag,
+    at_limit,
     is_finite,
     json_lines,
     shown,
     slug,
-    spread,
     unique,
 )
 
@@ -67,12 +67,12 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise ImportFormatError(f"{path}: the folder holds no *.jsonl file")
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for file in files:
         yield from _file(file, seen)
 
 
-def _file(path: Path, seen: set[str]) -> Iterator[dict[str, Any]]:
+def _file(path: Path, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
     cell: dict[str, Any] | None = None
     trials = 0
     for place, record in json_lines(path):
@@ -90,21 +90,14 @@ def _file(path: Path, seen: set[str]) -> Iterator[dict[str, Any]]:
         raise ImportFormatError(f"{path}: holds a header but no trial")
 
 
-def _recording(place: Place, cell: dict[str, Any], trial: Any, seen: set[str]) -> dict[str, Any]:
+def _recording(
+    place: Place, cell: dict[str, Any], trial: Any, seen: dict[str, int]
+) -> dict[str, Any]:
     seed = place.count(trial, "seed")
     run = place.get(place.get(trial, "conditions", dict), CONDITION, dict)
-    name, model = place.get(cell, "id", str), place.get(cell, "model", str)
-    target = None if cell.get("target_error") is None else place.number(cell, "target_error")
-    steps = _steps(place, run, model)
-
-    recorded: dict[str, Any] = {}
-    if complete := len(steps) == BUDGET:
-        recorded = {"exit_reason": "max_iterations", "limits": {"max_iterations": BUDGET}}
-    if target is not None and "score" in steps[-1]:
-        recorded["outcome"] = "success" if steps[-1]["score"] <= target else "failure"
-    elif target is not None:
-        recorded["outcome"] = "failure"  # it crashed in its last iteration
-
+    name = place.get(cell, "id", str)
+    target = place.number_or_null(cell, "target_error")
+    steps = _steps(place, run, place.get(cell, "model", str))
     recording: dict[str, Any] = {
         "schema": SCHEMA,
         "id": unique(f"{NAME}/{slug(name)}/seed-{seed:03d}", seen),
@@ -112,12 +105,15 @@ def _recording(place: Place, cell: dict[str, Any], trial: Any, seen: set[str]) -
         "source": f"{NAME}:{place.path.name}",
         "goal": _goal(place, cell, trial),
         "direction": "lower",
-        "tags": [NAME, exit_tag("explicit" if complete else "unknown")],
+        "tags": [NAME],
         "steps": steps,
-        "recorded": recorded,
+        "recorded": at_limit(steps, BUDGET),
     }
     if target is not None:
         recording["limits"] = {"quality": target}
+        # A trial that crashed in its last iteration has no score there.
+        reached = steps[-1].get("score", math.inf) <= target
+        recording["recorded"]["outcome"] = "success" if reached else "failure"
     return recording
 
 
@@ -136,20 +132,20 @@ def _steps(place: Place, run: dict[str, Any], model: str) -> list[dict[str, Any]
         raise place.error(
             f"condition {CONDITION} must have 1 to {BUDGET} iterations, found {shown(length)}"
         )
-    crashed = set(place.get_or_none(run, "failed_iters", list) or ())
-    inputs = spread(place.count(run, "input_tokens"), length)
-    outputs = spread(place.count(run, "output_tokens"), length)
+    crashed = place.get_or_none(run, "failed_iters", list) or ()
+    inputs = _spread(place.count(run, "input_tokens"), length)
+    outputs = _spread(place.count(run, "output_tokens"), length)
     seconds = place.number(run, "wall_clock_s")
     if not 0 <= seconds <= _YEAR_S:
         raise place.error(f"key 'wall_clock_s' must lie between 0 and {_YEAR_S}, found {seconds}")
-    times = spread(round(seconds * 1000), length)
+    times = _spread(round(seconds * 1000), length)
     steps = []
     for index in range(length):
         usage = {"input": inputs[index], "output": outputs[index]}
         step: dict[str, Any] = {"reply": {"model": model, "ms": times[index], "usage": usage}}
-        # failed_iters counts from 1.
-        if index < len(errors) and index + 1 not in crashed:
-            score = _score(place, errors[index], index + 1)
+        number = index + 1  # failed_iters counts from 1
+        if index < len(errors) and number not in crashed:
+            score = _score(place, errors[index], number)
             if score is not None:
                 step["score"] = score
         steps.append(step)
@@ -158,18 +154,22 @@ def _steps(place: Place, run: dict[str, Any], model: str) -> list[dict[str, Any]
     return steps
 
 
+def _spread(total: int, parts: int) -> list[int]:
+    """``total`` as ``parts`` whole numbers, as equal as can be, whose sum is exact.
+
+    The first ones get one more where it does not divide.
+    """
+    share, rest = divmod(total, parts)
+    return [share + (index < rest) for index in range(parts)]
+
+
 def _score(place: Place, error: Any, iteration: int) -> float | None:
-    if error is None:
+    number = type(error) in (int, float)
+    if error is None or (number and not is_finite(error)):
         return None
-    if isinstance(error, bool) or not isinstance(error, int | float):
+    if not number or error < 0:
         raise place.error(
-            f"key 'error_history', iteration {iteration}: must be a number or null, "
+            f"key 'error_history', iteration {iteration}: must be null or a number of at least 0, "
             f"found {shown(error)}"
-        )
-    if not is_finite(error):
-        return None
-    if error < 0:
-        raise place.error(
-            f"key 'error_history', iteration {iteration}: must be at least 0, found {shown(error)}"
         )
     return float(error)

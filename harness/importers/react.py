@@ -18,9 +18,9 @@ from typing import Any
 
 from harness.importers._base import (
     SCHEMA,
-    ExitSource,
     Place,
-    exit_tag,
+    at_limit,
+    inferred,
     json_lines,
     shown,
     unique,
@@ -65,7 +65,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         ImportFormatError: A line is of neither kind, or has another shape.
     """
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for place, record in json_lines(path):
         keys = record.keys() if isinstance(record, dict) else ()
         if "instruction" in keys:
@@ -83,74 +83,68 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 def _webshop(place: Place, record: dict[str, Any]) -> dict[str, Any]:
     number = place.count(record, "id")
-    if "score" not in record:
-        place.get(record, "score", float)
-    score = None if record["score"] is None else place.number(record, "score")
-    steps = []
+    score = place.number_or_null(record, "score")
+    steps: list[dict[str, Any]] = []
     rows = _rows(place, record)
     for spot, row in rows:
         action = spot.get(row, "action", str)
         result = spot.get_or_none(row, "observation", str)
-        if thought := _THINK.fullmatch(action):
-            steps.append(_step(thought[1], None))
-        else:
-            steps.append(_step("", _call(action, result, last=len(steps) + 1 == len(rows))))
-    reason, source = _webshop_exit(score, steps)
+        if len(steps) + 1 == len(rows) and result:
+            result = _without_averages(result)
+        thought = _THINK.fullmatch(action)
+        steps.append(_step(thought[1]) if thought else _step("", _call(action, result)))
     if score is not None:
         steps[-1]["score"] = score
     good = score is not None and score >= GOOD_SCORE
-    return _recording(
-        place,
-        scenario_id=f"{NAME}/webshop/{number:03d}",
-        title=f"WebShop run {number}",
-        goal=place.get(record, "instruction", str),
-        tools=["click", "search"],
-        tags=["webshop", "score:none" if score is None else f"score:{score:.2f}"],
-        steps=steps,
-        ended=(reason, source),
-        outcome="success" if good else "failure",
-        limit=WEBSHOP_LIMIT,
-    )
+    return {
+        "schema": SCHEMA,
+        "id": f"{NAME}/webshop/{number:03d}",
+        "title": f"WebShop run {number}",
+        "source": f"{NAME}:{place.path.name}",
+        "goal": place.get(record, "instruction", str),
+        "tags": [NAME, "webshop", "score:none" if score is None else f"score:{score:.2f}"],
+        "tools": ["click", "search"],
+        "steps": steps,
+        "recorded": {**_webshop_ending(steps), "outcome": "success" if good else "failure"},
+    }
 
 
-def _webshop_exit(
-    score: float | None, steps: list[dict[str, Any]]
-) -> tuple[str | None, ExitSource]:
-    if score is not None:
-        return "agent_finished", "explicit"
-    for call in steps[-1].get("calls", ()):
+def _webshop_ending(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    last = steps[-1]
+    if "score" in last:
+        return {"exit_reason": "agent_finished"}
+    for call in last.get("calls", ()):
         if call["ok"] and call["args"]["input"].lower() == "buy now":
-            return "agent_finished", "inferred"
-    return _limit_exit(steps, WEBSHOP_LIMIT)
+            return inferred({"exit_reason": "agent_finished"})
+    return inferred(at_limit(steps, WEBSHOP_LIMIT))
 
 
 def _fever(place: Place, record: dict[str, Any]) -> dict[str, Any]:
     number = place.count(record, "idx")
     right = place.number(record, "reward") == 1
-    steps: list[dict[str, Any]] = []
-    for thought, action, result in _fever_turns(_rows(place, record)):
-        steps.append(_step(thought, _call(action, result)))
-    finished = [call for call in steps[-1]["calls"] if call["tool"] == "Finish" and call["ok"]]
-    reason, source = _limit_exit(steps, FEVER_LIMIT)
-    if finished:
-        reason, source = "agent_finished", "explicit"
+    turns = _fever_turns(_rows(place, record))
+    steps = [_step(thought, _call(action, result)) for thought, action, result in turns]
+    (last,) = steps[-1]["calls"]
+    if last["tool"] == "Finish" and last["ok"]:
+        ending: dict[str, Any] = {"exit_reason": "agent_finished"}
         # Without a Finish the reward is for an empty answer that the notebook gave instead.
         steps[-1]["score"] = float(right)
-    return _recording(
-        place,
-        scenario_id=f"{NAME}/fever/{number}",
-        title=f"FEVER claim {number}",
-        goal=place.get(record, "claim", str),
-        tools=["Finish", "Lookup", "Search"],
-        tags=["fever"],
-        steps=steps,
-        ended=(reason, source),
-        outcome="success" if right else "failure",
-        limit=FEVER_LIMIT,
-    )
+    else:
+        ending = inferred(at_limit(steps, FEVER_LIMIT))
+    return {
+        "schema": SCHEMA,
+        "id": f"{NAME}/fever/{number}",
+        "title": f"FEVER claim {number}",
+        "source": f"{NAME}:{place.path.name}",
+        "goal": place.get(record, "claim", str),
+        "tags": [NAME, "fever"],
+        "tools": ["Finish", "Lookup", "Search"],
+        "steps": steps,
+        "recorded": {**ending, "outcome": "success" if right else "failure"},
+    }
 
 
-def _fever_turns(rows: list[tuple[Place, Any]]) -> Iterator[tuple[str, str, str | None]]:
+def _fever_turns(rows: list[tuple[Place, Any]]) -> list[tuple[str, str, str | None]]:
     """(thought, action, observation) of each turn.
 
     A turn whose text held the action on a line of its own came apart into two rows: the thought
@@ -165,7 +159,7 @@ def _fever_turns(rows: list[tuple[Place, Any]]) -> Iterator[tuple[str, str, str 
             turns[-1] = (turns[-1][0], action, turns[-1][2])
         else:
             turns.append((thought or "", action, result))
-    yield from turns
+    return turns
 
 
 def _rows(place: Place, record: dict[str, Any]) -> list[tuple[Place, Any]]:
@@ -175,61 +169,24 @@ def _rows(place: Place, record: dict[str, Any]) -> list[tuple[Place, Any]]:
     return [(place.at(f"step {number}"), row) for number, row in enumerate(rows, 1)]
 
 
-def _step(text: str, call: dict[str, Any] | None) -> dict[str, Any]:
+def _step(text: str, *calls: dict[str, Any]) -> dict[str, Any]:
     step: dict[str, Any] = {"reply": {"text": text}} if text else {}
-    if call is not None:
-        step["calls"] = [call]
-    return step
+    return step | {"calls": list(calls)} if calls else step
 
 
-def _call(action: str, result: str | None, *, last: bool = False) -> dict[str, Any]:
-    failed = (result or "").startswith(_INVALID)
-    if parsed := _ACTION.fullmatch(action):
-        call: dict[str, Any] = {"tool": parsed[1], "args": {"input": parsed[2]}}
+def _call(action: str, result: str | None) -> dict[str, Any]:
+    answer = result or ""
+    parsed = _ACTION.fullmatch(action)
+    if parsed:
+        tool, text = parsed.groups()
     else:
         # Where the parser lost the action altogether, the environment's answer still quotes it.
-        text = action or (result or "").removeprefix(f"{_INVALID}: ")
-        call = {"tool": "unparsed", "args": {"input": text}}
-        failed = True
+        tool, text = "unparsed", action or answer.removeprefix(f"{_INVALID}: ")
+    call: dict[str, Any] = {"tool": tool, "args": {"input": text}}
     if result is not None:
-        call["result"] = _without_averages(result) if last else result
-    return call | {"ok": not failed}
+        call["result"] = result
+    return call | {"ok": bool(parsed) and not answer.startswith(_INVALID)}
 
 
 def _without_averages(result: str) -> str:
     return result[:-_AVERAGES_AT] + _AVERAGES.sub("", result[-_AVERAGES_AT:])
-
-
-def _limit_exit(steps: list[dict[str, Any]], limit: int) -> tuple[str | None, ExitSource]:
-    return ("max_iterations", "inferred") if len(steps) == limit else (None, "unknown")
-
-
-def _recording(
-    place: Place,
-    *,
-    scenario_id: str,
-    title: str,
-    goal: str,
-    tools: list[str],
-    tags: list[str],
-    steps: list[dict[str, Any]],
-    ended: tuple[str | None, ExitSource],
-    outcome: str,
-    limit: int,
-) -> dict[str, Any]:
-    reason, source = ended
-    recorded: dict[str, Any] = {"exit_reason": reason} if reason else {}
-    recorded["outcome"] = outcome
-    if reason == "max_iterations":
-        recorded["limits"] = {"max_iterations": limit}
-    return {
-        "schema": SCHEMA,
-        "id": scenario_id,
-        "title": title,
-        "source": f"{NAME}:{place.path.name}",
-        "goal": goal,
-        "tags": [NAME, *tags, exit_tag(source)],
-        "tools": tools,
-        "steps": steps,
-        "recorded": recorded,
-    }

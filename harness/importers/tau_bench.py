@@ -20,9 +20,9 @@ from typing import Any
 from harness.errors import choices
 from harness.importers._base import (
     SCHEMA,
-    ExitSource,
     Place,
-    exit_tag,
+    at_limit,
+    inferred,
     json_document,
     mended,
     shown,
@@ -64,7 +64,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise top.error(f"expected a list of trajectories, found {shown(entries)}")
     if not entries:
         raise top.error("the list of trajectories is empty")
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     recordings = [
         _recording(Place(path, f"trajectory {number}"), entry, seen)
         for number, entry in enumerate(entries, 1)
@@ -81,28 +81,23 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         yield {**recording, "tools": tools} if tools else recording
 
 
-def _recording(place: Place, entry: Any, seen: set[str]) -> dict[str, Any]:
+def _recording(place: Place, entry: Any, seen: dict[str, int]) -> dict[str, Any]:
     task, trial = place.count(entry, "task_id"), place.count(entry, "trial")
     about = place.get(place.get(entry, "info", dict), "task", dict)
     steps, closing = _steps(place, place.get(entry, "traj", list))
     if not steps:
         raise place.error("key 'traj' holds no assistant message")
-    reason, source = _exit(steps, closing)
-    recorded: dict[str, Any] = {"exit_reason": reason} if reason else {}
     # tau-bench counts a reward within this of 1 as solved.
-    recorded["outcome"] = "success" if place.number(entry, "reward") >= 1 - 1e-6 else "failure"
-    if reason == "max_iterations":
-        recorded["limits"] = {"max_iterations": STEP_LIMIT}
-    stem = slug(place.path.stem)
+    solved = place.number(entry, "reward") >= 1 - 1e-6
     return {
         "schema": SCHEMA,
-        "id": unique(f"{NAME}/{stem}/task-{task:03d}-trial-{trial}", seen),
+        "id": unique(f"{NAME}/{slug(place.path.stem)}/task-{task:03d}-trial-{trial}", seen),
         "title": f"tau-bench task {task}, trial {trial}",
         "source": f"{NAME}:{place.path.name}",
         "goal": place.get(about, "instruction", str),
-        "tags": [NAME, exit_tag(source)],
+        "tags": [NAME],
         "steps": steps,
-        "recorded": recorded,
+        "recorded": {**_ending(steps, closing), "outcome": "success" if solved else "failure"},
     }
 
 
@@ -143,25 +138,21 @@ def _calls(spot: Place, message: dict[str, Any]) -> list[tuple[str, dict[str, An
         function = spot.get(item, "function", dict)
         raw = spot.get(function, "arguments", str)
         call: dict[str, Any] = {"tool": spot.get(function, "name", str)}
-        args = _arguments(raw)
-        if args is None:
+        if (args := _arguments(raw)) is None:
             call |= {"args": {"unparsed": raw}, "ok": False}
         else:
-            call |= {"args": args}
+            call["args"] = args
         calls.append((spot.get(item, "id", str), call))
     return calls
 
 
 def _arguments(raw: str) -> dict[str, Any] | None:
     try:
-        value = mended(json.loads(raw, parse_constant=_refuse))
+        value = mended(json.loads(raw))
+        json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which no JSON can hold
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
 
 
 def _answer(
@@ -180,11 +171,10 @@ def _answer(
     )
 
 
-def _exit(steps: list[dict[str, Any]], closing: str) -> tuple[str | None, ExitSource]:
+def _ending(steps: list[dict[str, Any]], closing: str) -> dict[str, Any]:
+    """What ``recorded`` says of how the run ended; empty where nothing tells."""
     if STOP in closing:
-        return "agent_finished", "inferred"
+        return inferred({"exit_reason": "agent_finished"})
     if any(call["tool"] == HANDOVER for call in steps[-1].get("calls", ())):
-        return "blocked", "inferred"
-    if len(steps) == STEP_LIMIT:
-        return "max_iterations", "inferred"
-    return None, "unknown"
+        return inferred({"exit_reason": "blocked"})
+    return inferred(at_limit(steps, STEP_LIMIT))

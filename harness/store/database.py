@@ -24,6 +24,7 @@ from harness.store.rows import EPISODE_TABLES, SHARED_TABLES, Rows
 if TYPE_CHECKING:
     import pandas as pd
 
+Parameters = Sequence[Any] | Mapping[str, Any]
 SCHEMA_VERSION = "1"
 #: How long to wait for another process before giving up.
 WAIT_S = 60.0
@@ -217,26 +218,26 @@ class Store:
         for name in EPISODE_TABLES:
             connection.execute(f"DELETE FROM {name} WHERE episode_id IN (FROM stale)")
 
-    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+    def execute(self, sql: str, parameters: Parameters = ()) -> None:
         """Run one statement of our own that changes the store."""
         with self._writing() as connection:
-            connection.execute(sql, list(parameters))
+            connection.execute(sql, parameters or None)
 
     # -- reading ---------------------------------------------------------------------------
 
-    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[dict[str, Any]]:
         """Rows of a query of our own, as dictionaries."""
         with self._connected(True) as connection:
             self._check_version(connection)
-            found = connection.execute(sql, list(parameters))
+            found = connection.execute(sql, parameters or None)
             columns = [column[0] for column in found.description or ()]
             return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 
-    def frame(self, sql: str, parameters: Sequence[Any] = ()) -> pd.DataFrame:
+    def frame(self, sql: str, parameters: Parameters = ()) -> pd.DataFrame:
         """A query of our own as a pandas frame."""
         with self._connected(True) as connection:
             self._check_version(connection)
-            frame: pd.DataFrame = connection.execute(sql, list(parameters)).df()
+            frame: pd.DataFrame = connection.execute(sql, parameters or None).df()
             return frame
 
     def ask(self, sql: str, *, limit: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -283,3 +284,24 @@ def _line(error: BaseException) -> str:
     """An error of DuckDB in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines[:3]) if lines else type(error).__name__
+
+
+def describe_schema() -> list[tuple[str, str, str, list[tuple[str, str, str]]]]:
+    """Tables and views with their comments: name, kind, comment, (column, type, comment)."""
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(schema_sql())
+        objects = connection.execute(
+            "SELECT table_name, 'table', comment FROM duckdb_tables() UNION ALL "
+            "SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+        columns = connection.execute(
+            "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
+            "WHERE NOT internal ORDER BY table_name, column_index"
+        ).fetchall()
+    order = schema_sql()
+    objects.sort(key=lambda row: order.index(f"{row[1].upper()} {row[0]} "))
+    return [
+        (name, kind, comment or "", [(c, t, note or "") for table, c, t, note in columns
+                                     if table == name])
+        for name, kind, comment in objects
+    ]  # fmt: skip

@@ -290,7 +290,7 @@ SELECT e.run_id, r.created_ms, e.preset, e.family, e.model, e.exit_reason, e.exi
        count(*) AS episodes,
        count(*) / sum(count(*)) OVER (PARTITION BY e.run_id, e.preset, e.family, e.model) AS share
 FROM episodes e JOIN runs r USING (run_id)
-GROUP BY ALL;
+GROUP BY e.run_id, r.created_ms, e.preset, e.family, e.model, e.exit_reason, e.exit_group;
 COMMENT ON VIEW exits IS 'Exit-reason distribution by run, preset, family and model';
 
 CREATE VIEW later_better AS
@@ -315,5 +315,5 @@ SELECT e.run_id, e.preset, count(*) AS episodes,
        count(*) FILTER (WHERE l.later_was_better) AS later_better,
        count(*) FILTER (WHERE l.later_was_better IS NOT NULL) AS comparable
 FROM episodes e LEFT JOIN later_better l USING (run_id, episode_id)
-GROUP BY ALL;
+GROUP BY e.run_id, e.preset;
 COMMENT ON VIEW policies IS 'Stopping policies side by side: iterations, cost, and how often a later iteration was better';

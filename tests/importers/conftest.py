@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from harness.errors import ImportFormatError
+from harness.importers import recordings
+
 _DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 
 
@@ -45,3 +48,18 @@ def write_lines(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def refused(request: pytest.FixtureRequest) -> Callable[[Path], str]:
+    """The one-line message with which the test module's ``FORMAT`` refuses a file."""
+
+    def refused(path: Path) -> str:
+        with pytest.raises(ImportFormatError) as caught:
+            list(recordings(request.module.FORMAT, path))
+        message = str(caught.value)
+        assert str(path) in message
+        assert "\n" not in message
+        return message
+
+    return refused

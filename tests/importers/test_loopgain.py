@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ImportFormatError
-from harness.importers import loopgain
-from harness.importers._base import spread
-from harness.scenario import Scenario
+from harness.importers import recordings
+from harness.importers.loopgain import _spread
 
+FORMAT = "loopgain"
 Write = Callable[..., Path]
+Refused = Callable[[Path], str]
 
 
 def header(target: object = 0.0, **more: Any) -> dict[str, Any]:
@@ -45,20 +45,7 @@ def trial(errors: list[Any], seed: int = 2, **more: Any) -> dict[str, Any]:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    recordings = list(loopgain.read(path))
-    for recording in recordings:
-        Scenario.model_validate(recording)
-    return recordings
-
-
-def refused(path: Path) -> str:
-    """The one-line message with which reading ``path`` fails."""
-    with pytest.raises(ImportFormatError) as caught:
-        read(path)
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-    return message
+    return list(recordings(FORMAT, path))
 
 
 def test_a_trial_becomes_twenty_steps(write_lines: Write) -> None:
@@ -72,7 +59,7 @@ def test_a_trial_becomes_twenty_steps(write_lines: Write) -> None:
         "source": "loopgain:runs.jsonl",
         "goal": "Describe a kettle.\n\nBlue.",
         "direction": "lower",
-        "tags": ["loopgain", "exit-reason:explicit"],
+        "tags": ["loopgain"],
         "limits": {"quality": 0.0},
         "recorded": {
             "exit_reason": "max_iterations",
@@ -98,7 +85,7 @@ def test_a_trial_becomes_twenty_steps(write_lines: Write) -> None:
 
 @pytest.mark.parametrize(("total", "parts"), [(0, 20), (19, 20), (20, 20), (1003, 20), (7, 1)])
 def test_spread_is_exact_and_even(total: int, parts: int) -> None:
-    shares = spread(total, parts)
+    shares = _spread(total, parts)
     assert len(shares) == parts
     assert sum(shares) == total
     assert max(shares) - min(shares) <= 1
@@ -126,7 +113,7 @@ def test_target_and_outcome(
 
 def test_a_crashed_iteration_has_no_score(write_lines: Write) -> None:
     errors = [2.0, 1_000_000.0, None, float("nan"), *[1.0] * 16]
-    (recording,) = read(write_lines(header(), trial(errors, failed_iters=[2])))
+    (recording,) = read(write_lines(header(), trial(errors, failed_iters=[2, [3]])))
     scores = [step.get("score") for step in recording["steps"]]
     assert scores == [2.0, None, None, None, *[1.0] * 16]
     assert all("score" not in step for step in recording["steps"][1:4])
@@ -136,7 +123,6 @@ def test_a_short_trial_ended_for_an_unknown_reason(write_lines: Write) -> None:
     (recording,) = read(write_lines(header(), trial([2.0, 1.0], iters=3)))
     assert [step.get("score") for step in recording["steps"]] == [2.0, 1.0, None]
     assert recording["recorded"] == {"outcome": "failure"}
-    assert recording["tags"] == ["loopgain", "exit-reason:unknown"]
     assert sum(step["reply"]["usage"]["input"] for step in recording["steps"]) == 1003
 
 
@@ -162,8 +148,10 @@ ONES = [1.0] * 20
         (trial([]), "condition B20 must have 1 to 20 iterations, found 0"),
         (trial([1.0] * 21), "condition B20 must have 1 to 20 iterations, found 21"),
         (trial(ONES, iters=10**12), "must have 1 to 20 iterations, found 1000000000000"),
-        (trial(["low"] * 20), "key 'error_history', iteration 1: must be a number or null"),
-        (trial([1.0, -1.0]), "key 'error_history', iteration 2: must be at least 0, found -1.0"),
+        (trial(["low"] * 20), "key 'error_history', iteration 1: must be null or a number of"),
+        (trial([1.0, -1.0]), "iteration 2: must be null or a number of at least 0, found -1.0"),
+        (trial([True]), "at least 0, found True"),
+        (trial(ONES, failed_iters=2), "key 'failed_iters' must be a list, found 2"),
         (trial(ONES, input_tokens=1.5), "key 'input_tokens' must be a whole number, found 1.5"),
         (
             trial(ONES, output_tokens=-1),
@@ -174,13 +162,15 @@ ONES = [1.0] * 20
         ({"_header": True}, "key 'cell' is missing; found keys: '_header'"),
     ],
 )
-def test_another_shape_is_refused(write_lines: Write, line: Any, words: str) -> None:
+def test_another_shape_is_refused(
+    write_lines: Write, refused: Refused, line: Any, words: str
+) -> None:
     message = refused(write_lines(header(), trial(ONES), line))
     assert ": line 3: " in message
     assert words in message
 
 
-def test_broken_files_are_refused(write_lines: Write, tmp_path: Path) -> None:
+def test_broken_files_are_refused(write_lines: Write, refused: Refused, tmp_path: Path) -> None:
     assert "the folder holds no *.jsonl file" in refused(tmp_path)
     assert "line 1: expected a header" in refused(write_lines(trial(ONES)))
     assert "holds a header but no trial" in refused(write_lines(header()))

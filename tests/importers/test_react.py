@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.errors import ImportFormatError
-from harness.importers import _base, react
-from harness.scenario import Scenario
+from harness.importers import _base, recordings
 
+FORMAT = "react"
 Write = Callable[..., Path]
+Refused = Callable[[Path], str]
 
 
 def shop(*steps: tuple[str, str], score: float | None = None, number: int = 5) -> dict[str, Any]:
@@ -40,20 +39,7 @@ FINISH = ("Sure.", "Finish[REFUTES]", "Episode finished, reward = 1")
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    recordings = list(react.read(path))
-    for recording in recordings:
-        Scenario.model_validate(recording)
-    return recordings
-
-
-def refused(path: Path) -> str:
-    """The one-line message with which reading ``path`` fails."""
-    with pytest.raises(ImportFormatError) as caught:
-        read(path)
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-    return message
+    return list(recordings(FORMAT, path))
 
 
 def test_a_webshop_run_becomes_steps(write_lines: Write) -> None:
@@ -74,7 +60,7 @@ def test_a_webshop_run_becomes_steps(write_lines: Write) -> None:
         "title": "WebShop run 5",
         "source": "react:runs.jsonl",
         "goal": "a blue kettle",
-        "tags": ["react", "webshop", "score:0.75", "exit-reason:explicit"],
+        "tags": ["react", "webshop", "score:0.75"],
         "tools": ["click", "search"],
         "steps": [
             {
@@ -109,38 +95,33 @@ def test_a_webshop_run_becomes_steps(write_lines: Write) -> None:
 
 LOOK = ("search[kettle]", "Page 1")
 UNSCORED = ("click[Buy Now]", "6 0.6 0.2 0.0\n-------------")
+FINISHED = {"exit_reason": "agent_finished"}
+OUT_OF_STEPS = {"exit_reason": "max_iterations", "limits": {"max_iterations": 14}}
+INFERRED = {"exit_reason_source": "inferred"}
 NO_SALE = ("click[Buy Now]", "Invalid action!\n\n6 0.6 0.2 0.0\n-------------")
 
 
 @pytest.mark.parametrize(
-    ("steps", "score", "reason", "source", "outcome"),
+    ("steps", "score", "recorded"),
     [
-        ([LOOK, BOUGHT], 1, "agent_finished", "explicit", "success"),
-        ([LOOK, BOUGHT], 0.5, "agent_finished", "explicit", "success"),
-        ([LOOK, BOUGHT], 0.49, "agent_finished", "explicit", "failure"),
-        ([LOOK, BOUGHT], 0.0, "agent_finished", "explicit", "failure"),
-        ([LOOK, UNSCORED], None, "agent_finished", "inferred", "failure"),
-        ([LOOK] * 13 + [UNSCORED], None, "agent_finished", "inferred", "failure"),
-        ([LOOK] * 14, None, "max_iterations", "inferred", "failure"),
-        ([LOOK] * 13 + [NO_SALE], None, "max_iterations", "inferred", "failure"),
-        ([LOOK] * 13, None, None, "unknown", "failure"),
+        ([LOOK, BOUGHT], 1, {**FINISHED, "outcome": "success"}),
+        ([LOOK, BOUGHT], 0.5, {**FINISHED, "outcome": "success"}),
+        ([LOOK, BOUGHT], 0.49, {**FINISHED, "outcome": "failure"}),
+        ([LOOK, BOUGHT], 0.0, {**FINISHED, "outcome": "failure"}),
+        ([LOOK, UNSCORED], None, {**FINISHED, **INFERRED, "outcome": "failure"}),
+        ([LOOK] * 13 + [UNSCORED], None, {**FINISHED, **INFERRED, "outcome": "failure"}),
+        ([LOOK] * 14, None, {**OUT_OF_STEPS, **INFERRED, "outcome": "failure"}),
+        ([LOOK] * 13 + [NO_SALE], None, {**OUT_OF_STEPS, **INFERRED, "outcome": "failure"}),
+        ([LOOK] * 13, None, {"outcome": "failure"}),
     ],
 )
 def test_how_a_webshop_run_ended(
-    write_lines: Write,
-    steps: list[tuple[str, str]],
-    score: float | None,
-    reason: str | None,
-    source: str,
-    outcome: str,
+    write_lines: Write, steps: list[tuple[str, str]], score: float | None, recorded: dict[str, Any]
 ) -> None:
     (recording,) = read(write_lines(shop(*steps, score=score)))
-    recorded = recording["recorded"]
-    assert (recorded.get("exit_reason"), recorded["outcome"]) == (reason, outcome)
-    limits = {"max_iterations": 14} if reason == "max_iterations" else None
-    assert recorded.get("limits") == limits
+    assert recording["recorded"] == recorded
     tag = "score:none" if score is None else f"score:{score:.2f}"
-    assert recording["tags"] == ["react", "webshop", tag, f"exit-reason:{source}"]
+    assert recording["tags"] == ["react", "webshop", tag]
     assert recording["steps"][-1].get("score") == score
     assert "----" not in json.dumps(recording)
 
@@ -156,7 +137,7 @@ def test_a_fever_run_becomes_steps(write_lines: Write) -> None:
     (recording,) = read(write_lines(run))
     assert recording["id"] == "react/fever/81"
     assert recording["goal"] == "Kettles are blue."
-    assert recording["tags"] == ["react", "fever", "exit-reason:explicit"]
+    assert recording["tags"] == ["react", "fever"]
     assert recording["tools"] == ["Finish", "Lookup", "Search"]
     assert recording["recorded"] == {"exit_reason": "agent_finished", "outcome": "success"}
     assert [step["reply"]["text"] for step in recording["steps"]] == [
@@ -232,17 +213,19 @@ def test_both_kinds_in_one_file_and_unique_ids(write_lines: Write) -> None:
         ({**claim(FINISH), "steps": [{"thought": "x"}]}, "step 1: key 'action' is missing"),
     ],
 )
-def test_another_shape_is_refused(write_lines: Write, line: Any, words: str) -> None:
+def test_another_shape_is_refused(
+    write_lines: Write, refused: Refused, line: Any, words: str
+) -> None:
     message = refused(write_lines(shop(LOOK), line))
     assert ": line 2" in message
     assert words in message
 
 
 def test_broken_files_are_refused(
-    write_lines: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write_lines: Write, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "the file is empty" in refused(write_lines("", " "))
-    assert "cannot be opened: No such file" in refused(tmp_path / "absent.jsonl")
+    assert "cannot be read: No such file" in refused(tmp_path / "absent.jsonl")
     monkeypatch.setattr(_base, "MAX_LINE_BYTES", 50)
     assert "line 1: a line may hold at most 50 bytes" in refused(write_lines(shop(LOOK)))
 
@@ -262,29 +245,6 @@ def webshop(corpora: Path) -> Path:
 @pytest.fixture(scope="module")
 def fever(corpora: Path) -> Path:
     return corpora / "react_webshop_fever" / "derived_fever.jsonl"
-
-
-def longest_run(actions: list[Any]) -> int:
-    longest = length = 1
-    for before, after in pairwise(actions):
-        length = length + 1 if before == after else 1
-        longest = max(longest, length)
-    return longest
-
-
-def sways(actions: list[Any]) -> bool:
-    """A-B-A-B anywhere in a run."""
-    windows = (actions[start : start + 4] for start in range(len(actions) - 3))
-    return any(w[0] == w[2] != w[1] == w[3] for w in windows)
-
-
-def moves(recording: dict[str, Any]) -> list[Any]:
-    """The calls of a recording, without their results."""
-    return [
-        (call["tool"], call["args"]["input"])
-        for step in recording["steps"]
-        for call in step.get("calls", ())
-    ]
 
 
 def test_counts_of_the_webshop_runs(webshop: Path) -> None:
@@ -311,27 +271,6 @@ def test_counts_of_the_webshop_runs(webshop: Path) -> None:
     assert sum("score:none" in recording["tags"] for recording in recordings) == 40
     scores = [recording["steps"][-1].get("score") for recording in recordings]
     assert scores == [run["score"] for run in source]
-
-
-def test_repeated_actions_of_the_webshop_runs(webshop: Path) -> None:
-    """Thoughts not counted, results not compared; from the source and from the recordings."""
-
-    def bands(sequences: list[list[Any]], found: Callable[[list[Any]], bool]) -> list[int]:
-        hits = Counter(
-            "none" if run["score"] is None else run["score"] >= 0.5
-            for run, actions in zip(source, sequences, strict=True)
-            if found(actions)
-        )
-        return [hits[True], hits[False], hits["none"]]
-
-    source = lines(webshop)
-    plain = [
-        [row["action"] for row in run["steps"] if not row["action"].startswith("think[")]
-        for run in source
-    ]
-    for sequences in (plain, [moves(recording) for recording in read(webshop)]):
-        assert bands(sequences, lambda actions: longest_run(actions) >= 3) == [0, 0, 12]
-        assert bands(sequences, sways) == [1, 0, 13]
 
 
 def test_counts_of_the_fever_runs(fever: Path) -> None:
@@ -361,15 +300,3 @@ def test_counts_of_the_fever_runs(fever: Path) -> None:
         "Lookup": 217,
         "unparsed": 12,
     }
-
-
-def test_repeated_actions_of_the_fever_runs(fever: Path) -> None:
-    source = lines(fever)
-    plain = [[row["action"] for row in run["steps"]] for run in source]
-    for sequences in (plain, [moves(recording) for recording in read(fever)]):
-        rewards = [
-            run["reward"]
-            for run, actions in zip(source, sequences, strict=True)
-            if longest_run(actions) >= 3
-        ]
-        assert rewards == [0] * 8

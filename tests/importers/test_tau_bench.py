@@ -1,4 +1,4 @@
-"""The tau-bench importer, and what all importers share."""
+"""The importer of tau-bench."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness import importers
-from harness.errors import ImportFormatError
-from harness.importers import _base, tau_bench
-from harness.scenario import Scenario
+from harness.importers import _base, recordings
 
+FORMAT = "tau-bench"
 Write = Callable[..., Path]
+Refused = Callable[[Path], str]
 
 
 def say(role: str, content: str | None = None, **more: Any) -> dict[str, Any]:
@@ -58,17 +56,7 @@ GOOD = trajectory(
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    return list(tau_bench.read(path))
-
-
-def refused(path: Path) -> str:
-    """The one-line message with which reading ``path`` fails."""
-    with pytest.raises(ImportFormatError) as caught:
-        read(path)
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-    return message
+    return list(recordings(FORMAT, path))
 
 
 def test_a_run_becomes_steps(write_json: Write) -> None:
@@ -79,7 +67,7 @@ def test_a_run_becomes_steps(write_json: Write) -> None:
         "title": "tau-bench task 4, trial 0",
         "source": "tau-bench:runs.json",
         "goal": "You want to swap your bicycle.",
-        "tags": ["tau-bench", "exit-reason:inferred"],
+        "tags": ["tau-bench"],
         "tools": ["find", "stock", "swap"],
         "steps": [
             {"user": "Hello.\n\nI want to swap my bicycle.", "reply": {"text": "Which one?"}},
@@ -106,12 +94,17 @@ def test_a_run_becomes_steps(write_json: Write) -> None:
             },
             {"reply": {"text": "It is done."}},
         ],
-        "recorded": {"exit_reason": "agent_finished", "outcome": "success"},
+        "recorded": {
+            "exit_reason": "agent_finished",
+            "exit_reason_source": "inferred",
+            "outcome": "success",
+        },
     }
-    Scenario.model_validate(recording)
 
 
-@pytest.mark.parametrize("arguments", ["", "[1]", '{"id": 1', '{"id": NaN}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "arguments", ["", "[1]", '{"id": 1', '{"id": NaN}', '{"id": 1e999}', "[" * 100_000]
+)
 def test_unparsed_arguments_are_a_failed_call_whatever_the_result(
     write_json: Write, arguments: str
 ) -> None:
@@ -147,10 +140,13 @@ def test_exit_reason_comes_from_the_end_and_not_from_the_reward(
 ) -> None:
     for reward, outcome in ((1.0, "success"), (0.0, "failure"), (0, "failure")):
         (recording,) = read(write_json([trajectory(*messages, reward=reward)]))
-        expected = {"exit_reason": reason, "outcome": outcome, "limits": limits}
+        expected = {
+            "exit_reason": reason,
+            "exit_reason_source": None if reason is None else "inferred",
+            "outcome": outcome,
+            "limits": limits,
+        }
         assert recording["recorded"] == {k: v for k, v in expected.items() if v is not None}
-        source = "unknown" if reason is None else "inferred"
-        assert f"exit-reason:{source}" in recording["tags"]
 
 
 def test_ids_stay_unique(write_json: Write) -> None:
@@ -192,13 +188,15 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         (changed("traj.6.tool_call_id", "z"), "message 7: key 'tool_call_id' must name an open"),
     ],
 )
-def test_another_shape_is_refused(write_json: Write, run: Any, words: str) -> None:
+def test_another_shape_is_refused(
+    write_json: Write, refused: Refused, run: Any, words: str
+) -> None:
     message = refused(write_json([GOOD, run]))
     assert "trajectory 2" in message
     assert words in message
 
 
-def test_a_result_must_answer_the_turn_before_it(write_json: Write) -> None:
+def test_a_result_must_answer_the_turn_before_it(write_json: Write, refused: Refused) -> None:
     """Ids recur within a run, so an old call must not be answered by a later result."""
     run = trajectory(
         say("assistant", tool_calls=[call("a", "find")]),
@@ -209,7 +207,7 @@ def test_a_result_must_answer_the_turn_before_it(write_json: Write) -> None:
     assert "message 5: key 'tool_call_id'" in refused(write_json([run]))
 
 
-def test_broken_files_are_refused(tmp_path: Path, write_json: Write) -> None:
+def test_broken_files_are_refused(tmp_path: Path, write_json: Write, refused: Refused) -> None:
     whole = json.dumps([GOOD], indent=1)
     path = tmp_path / "runs.json"
     path.write_text(whole[: len(whole) // 2])
@@ -225,11 +223,13 @@ def test_broken_files_are_refused(tmp_path: Path, write_json: Write) -> None:
     assert "the file is empty" in refused(path)
     assert "the list of trajectories is empty" in refused(write_json([]))
     assert "expected a list of trajectories, found {'a': 1}" in refused(write_json({"a": 1}))
-    assert "cannot be opened: No such file" in refused(tmp_path / "absent.json")
-    assert "cannot be opened: Is a directory" in refused(tmp_path)
+    assert "cannot be read: No such file" in refused(tmp_path / "absent.json")
+    assert "cannot be read: Is a directory" in refused(tmp_path)
 
 
-def test_a_file_too_large_is_refused(write_json: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_too_large_is_refused(
+    write_json: Write, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_base, "MAX_DOCUMENT_BYTES", 10)
     assert "at most 10 bytes" in refused(write_json([GOOD]))
 
@@ -244,25 +244,6 @@ def test_half_a_surrogate_pair_is_replaced(write_json: Write) -> None:
     assert step["calls"][0]["args"] == {"id": "\ufffd"}
 
 
-# All importers
-
-
-def test_every_module_is_found_and_says_what_it_lacks() -> None:
-    found = importers.available()
-    assert {"loopgain", "react", "tau-bench"} <= set(found)
-    assert list(found) == sorted(found)
-    for name, module in found.items():
-        assert importers.get(name) is module
-        assert name == module.NAME
-        assert all((module.TITLE, module.LACKS, module.TOKENS, module.ITERATION))
-        assert any(word in module.EXIT_REASON for word in ("xplicit", "nferred", "nknown"))
-
-
-def test_an_unknown_name_lists_the_choices() -> None:
-    with pytest.raises(ImportFormatError, match=r"'taubench' \(did you mean 'tau-bench'\?\)"):
-        importers.get("taubench")
-
-
 # The recorded runs
 
 
@@ -272,22 +253,22 @@ def airline(corpora: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def recordings(airline: Path) -> list[dict[str, Any]]:
+def runs(airline: Path) -> list[dict[str, Any]]:
     return read(airline)
 
 
-def test_counts_of_the_airline_runs(airline: Path, recordings: list[dict[str, Any]]) -> None:
+def test_counts_of_the_airline_runs(airline: Path, runs: list[dict[str, Any]]) -> None:
     source = json.loads(airline.read_text())
-    assert len(recordings) == len(source) == 200
-    assert len({recording["id"] for recording in recordings}) == 200
-    assert recordings[3]["id"].startswith("tau-bench/gpt-4o-airline/task-")
-    outcomes = Counter(recording["recorded"]["outcome"] for recording in recordings)
+    assert len(runs) == len(source) == 200
+    assert len({recording["id"] for recording in runs}) == 200
+    assert runs[3]["id"].startswith("tau-bench/gpt-4o-airline/task-")
+    outcomes = Counter(recording["recorded"]["outcome"] for recording in runs)
     assert outcomes["success"] == sum(entry["reward"] == 1.0 for entry in source) == 84
 
     def count(role: str) -> int:
         return sum(message["role"] == role for entry in source for message in entry["traj"])
 
-    steps = [step for recording in recordings for step in recording["steps"]]
+    steps = [step for recording in runs for step in recording["steps"]]
     calls = [call for step in steps for call in step.get("calls", ())]
     assert len(steps) == count("assistant") == 2454
     assert len(calls) == count("tool") == 1164
@@ -297,51 +278,6 @@ def test_counts_of_the_airline_runs(airline: Path, recordings: list[dict[str, An
     assert len(failed) == airline.read_text().count('"content": "Error') == 73
 
 
-def test_exit_reasons_of_the_airline_runs(recordings: list[dict[str, Any]]) -> None:
-    reasons = Counter(recording["recorded"].get("exit_reason") for recording in recordings)
+def test_exit_reasons_of_the_airline_runs(runs: list[dict[str, Any]]) -> None:
+    reasons = Counter(recording["recorded"].get("exit_reason") for recording in runs)
     assert reasons == {"agent_finished": 147, "blocked": 48, "max_iterations": 5}
-
-
-def test_repeated_calls_of_the_airline_runs(airline: Path, recordings: list[Any]) -> None:
-    """The same figures from the source and from the recordings: 0 runs of three, 2 A-B-A-B."""
-    in_source = [
-        [
-            (call["function"]["name"], json.dumps(json.loads(call["function"]["arguments"])))
-            for message in entry["traj"]
-            for call in message.get("tool_calls") or ()
-        ]
-        for entry in json.loads(airline.read_text())
-    ]
-    in_recordings = [
-        [
-            (call["tool"], json.dumps(call["args"]))
-            for step in recording["steps"]
-            for call in step.get("calls", ())
-        ]
-        for recording in recordings
-    ]
-    assert in_source == in_recordings
-    outcomes = [recording["recorded"]["outcome"] for recording in recordings]
-    thrice = [o for o, run in zip(outcomes, in_source, strict=True) if longest_run(run) >= 3]
-    swaying = [o for o, run in zip(outcomes, in_source, strict=True) if sways(run)]
-    assert thrice == []
-    assert swaying == ["failure", "failure"]
-
-
-def longest_run(actions: list[Any]) -> int:
-    longest = length = 1
-    for before, after in pairwise(actions):
-        length = length + 1 if before == after else 1
-        longest = max(longest, length)
-    return longest
-
-
-def sways(actions: list[Any]) -> bool:
-    """A-B-A-B anywhere in a run."""
-    windows = (actions[start : start + 4] for start in range(len(actions) - 3))
-    return any(w[0] == w[2] != w[1] == w[3] for w in windows)
-
-
-def test_every_airline_recording_is_a_valid_scenario(recordings: list[dict[str, Any]]) -> None:
-    for recording in recordings:
-        Scenario.model_validate(recording)

@@ -1,0 +1,221 @@
+"""Verbs that bring something in: run, validate, import."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from harness import terminal
+from harness.errors import HarnessError, ImportFormatError, ScenarioError
+from harness.files import bundled_scenarios, find, note_id, parse, read_raw
+from harness.preset import DEFAULTS, load_preset, load_presets
+from harness.run import RunResult
+from harness.run import run as carry_out
+from harness.store.database import Store
+from harness.store.queries import query
+
+
+def run(
+    paths: list[str],
+    presets: list[str],
+    store_path: Path,
+    *,
+    workers: int,
+    observe: bool,
+    repetitions: int,
+    name: str | None,
+    resume: str | None,
+    as_json: bool,
+) -> None:
+    """Replay, store, and show what ended the loops."""
+    store = Store(store_path)
+    if resume is not None:
+        if name is not None or paths or presets:
+            raise HarnessError(
+                "run: --resume takes scenarios and presets from the run; leave out paths, "
+                "--preset and --run"
+            )
+        options = _options(store, resume)
+        paths, presets = options["paths"], options["presets"]
+        observe, repetitions = options["observe"], options["repetitions"]
+    chosen = load_presets(presets or DEFAULTS)
+    bar = terminal.ProgressBar("replaying")
+    try:
+        result = carry_out(
+            paths or [bundled_scenarios()],
+            chosen,
+            store,
+            run_id=resume or name,
+            observe=observe,
+            repetitions=repetitions,
+            workers=workers,
+            resume=resume is not None,
+            on_progress=bar.update,
+        )
+    finally:
+        bar.close()
+    _report(store, result, [preset.name for preset in chosen], as_json)
+
+
+def _options(store: Store, run_id: str) -> dict[str, Any]:
+    found = store.rows("SELECT options FROM runs WHERE run_id = ?", [run_id])
+    if not found:
+        runs = [row["run_id"] for row in store.rows(query("runs"))]
+        raise HarnessError(
+            f"run: {run_id!r} is not in {store.path}; it has: {', '.join(runs) or 'none'}"
+        )
+    options: dict[str, Any] = json.loads(found[0]["options"])
+    return options
+
+
+def _report(store: Store, result: RunResult, presets: list[str], as_json: bool) -> None:
+    counts = store.rows(query("by_preset"), {"run": result.run_id})
+    totals = store.rows(query("totals_by_preset"), {"run": result.run_id})
+    totals.sort(key=lambda row: presets.index(row["preset"]))
+    if as_json:
+        for row in totals:
+            exits = {c["exit_reason"]: c["episodes"] for c in counts if c["preset"] == row["preset"]}
+            terminal.json_line({"run_id": result.run_id, **row, "exits": exits})
+    else:
+        terminal.out().print(_matrix(counts, totals))
+    notes = terminal.err()
+    skipped = f", {result.skipped} were there already" if result.skipped else ""
+    notes.print(
+        f"\n{result.episodes} episodes of {result.scenarios} scenarios{skipped}; run "
+        f"{terminal.plain(result.run_id)} is in {terminal.plain(str(store.path))}"
+    )
+    if result.spans_lost:
+        notes.print(
+            f"warning: {result.spans_lost} spans did not reach the OTLP endpoint; the store has all"
+        )
+    notes.print("next: harness exits --by family · harness list episodes · harness show SCENARIO")
+
+
+def _matrix(counts: list[dict[str, Any]], totals: list[dict[str, Any]]) -> Any:
+    """Exit reasons by preset, then what each preset took."""
+    presets = [row["preset"] for row in totals]
+    cells = {(c["exit_reason"], c["preset"]): c["episodes"] for c in counts}
+    groups = {c["exit_reason"]: c["exit_group"] for c in counts}
+    order = list(terminal.GROUP_STYLES)
+    reasons = sorted(groups, key=lambda r: (order.index(groups[r]), r))
+    rows: list[list[str]] = [
+        [terminal.styled(reason, groups[reason])]
+        + [terminal.count(cells[reason, p]) if (reason, p) in cells else "·" for p in presets]
+        for reason in reasons
+    ]
+    figures = (
+        ("episodes", lambda t: terminal.count(t["episodes"])),
+        ("iterations", lambda t: terminal.count(t["iterations"])),
+        ("tokens", lambda t: _partial(_short(t["tokens"]), t["without_tokens"], t["episodes"])),
+        ("cost", lambda t: _partial(terminal.dollars(t["cost_pico_usd"]), t["without_cost"],
+                                    t["episodes"])),
+        ("mean best score", lambda t: terminal.number(t["best_score"])),
+        ("needs a human", lambda t: terminal.count(t["needs_human"])),
+        ("censored/diverged", lambda t: f"{t['censored']}/{t['diverged']}"),
+    )  # fmt: skip
+    rows += [[f"[bold]{name}[/]", *(figure(t) for t in totals)] for name, figure in figures]
+    columns: list[tuple[str, terminal.Justify]] = [("exit reason", "left")]
+    columns += [(terminal.plain(preset, most=10), "right") for preset in presets]
+    return terminal.table(columns, rows)
+
+
+def _short(tokens: int | None) -> str:
+    if tokens is None:
+        return "?"
+    return f"{tokens / 1000:,.0f}k" if tokens < 10_000_000 else f"{tokens / 1_000_000:,.1f}M"
+
+
+def _partial(shown: str, unknown: int, episodes: int) -> str:
+    """A sum over the known part is marked as a lower bound."""
+    return "?" if unknown == episodes else f">{shown}" if unknown else shown
+
+
+def validate(paths: list[str], *, as_json: bool) -> None:
+    """Check files; problems are listed, the first one decides the exit code."""
+    problems: list[str] = []
+    scenarios = presets = 0
+    seen: dict[str, str] = {}
+    for path in (p for p in paths if p.endswith(".toml")):
+        try:
+            load_preset(path)
+            presets += 1
+        except HarnessError as error:
+            problems.append(str(error))
+    others = [path for path in paths if not path.endswith(".toml")]
+    try:
+        for raw in read_raw(find(others)):
+            try:
+                for scenario in parse(raw):
+                    note_id(seen, scenario, raw)
+                    scenarios += 1
+            except ScenarioError as error:
+                problems.append(str(error))
+    except ScenarioError as error:
+        problems.append(str(error))
+    if others and not scenarios and not problems:
+        problems.append(f"scenarios: none found in {', '.join(others)}")
+    if as_json:
+        terminal.json_line({"scenarios": scenarios, "presets": presets, "problems": problems})
+    else:
+        for problem in problems[:-1]:
+            terminal.err().print(terminal.plain(f"harness: {problem}"))
+        terminal.out().print(f"{scenarios} scenarios and {presets} presets are valid")
+    if problems:
+        raise HarnessError(problems[-1])
+
+
+def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) -> None:
+    """Convert into a temporary file beside the target, so that a failure leaves nothing behind."""
+    from harness.importers import get, recordings
+
+    importer = get(name)
+    if output.exists() and not force:
+        raise HarnessError(f"import: {output} exists; --force writes over it")
+    if not output.parent.is_dir():
+        raise HarnessError(f"import: folder {output.parent} does not exist")
+    outcomes: dict[str, int] = {}
+    reasons: dict[str, int] = {}
+    steps = number = 0
+    bar = terminal.ProgressBar("importing")
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=output.parent, suffix=".part", delete=False
+    ) as file:
+        part = Path(file.name)
+        try:
+            for number, recording in enumerate(recordings(name, path), 1):  # noqa: B007
+                file.write(json.dumps(recording, ensure_ascii=False) + "\n")
+                recorded = recording.get("recorded", {})
+                outcome = recorded.get("outcome") or "unknown"
+                outcomes[outcome] = outcomes.get(outcome, 0) + 1
+                reason = recorded.get("exit_reason") or "unknown"
+                reasons[reason] = reasons.get(reason, 0) + 1
+                steps += len(recording["steps"])
+                bar.update(number, number)
+            file.close()
+            if number == 0:
+                raise ImportFormatError(f"import {name}: {path} holds no recording")
+            part.replace(output)
+        finally:
+            bar.close()
+            part.unlink(missing_ok=True)
+    lacks = list(importer.LACKS)
+    if as_json:
+        terminal.json_line({
+            "format": name, "recordings": number, "steps": steps, "outcomes": outcomes,
+            "exit_reasons": reasons, "lacks": lacks, "exit_reason_from": importer.EXIT_REASON,
+            "output": str(output),
+        })  # fmt: skip
+        return
+    console = terminal.out()
+    console.print(f"{number} recordings, {steps:,} steps -> {terminal.plain(str(output))}")
+    console.print("outcome: " + _counted(outcomes))
+    console.print("exit reason: " + _counted(reasons))
+    console.print(f"exit reason comes from: {importer.EXIT_REASON}")
+    console.print("the source lacks: " + ("; ".join(lacks) or "nothing"))
+
+
+def _counted(counts: dict[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{terminal.plain(name)} {number}" for name, number in ordered)
