@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from harness.run import RunResult
 from harness.run import run as carry_out
 from harness.store.database import Store
 from harness.store.queries import query
+
+#: More presets than this become rows, so that the table fits 80 columns.
+MOST_COLUMNS = 7
 
 
 def run(
@@ -94,18 +98,12 @@ def _report(store: Store, result: RunResult, presets: list[str], as_json: bool) 
 
 
 def _matrix(counts: list[dict[str, Any]], totals: list[dict[str, Any]]) -> Any:
-    """Exit reasons by preset, then what each preset took."""
-    presets = [row["preset"] for row in totals]
+    """Exit reasons by preset, then what each preset took; presets become rows where many."""
     cells = {(c["exit_reason"], c["preset"]): c["episodes"] for c in counts}
     groups = {c["exit_reason"]: c["exit_group"] for c in counts}
     order = list(terminal.GROUP_STYLES)
     reasons = sorted(groups, key=lambda r: (order.index(groups[r]), r))
-    rows: list[list[str]] = [
-        [terminal.styled(reason, groups[reason])]
-        + [terminal.count(cells[reason, p]) if (reason, p) in cells else "·" for p in presets]
-        for reason in reasons
-    ]
-    figures = (
+    figures: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
         ("episodes", lambda t: terminal.count(t["episodes"])),
         ("iterations", lambda t: terminal.count(t["iterations"])),
         ("tokens", lambda t: _partial(_short(t["tokens"]), t["without_tokens"], t["episodes"])),
@@ -115,9 +113,37 @@ def _matrix(counts: list[dict[str, Any]], totals: list[dict[str, Any]]) -> Any:
         ("needs a human", lambda t: terminal.count(t["needs_human"])),
         ("censored/diverged", lambda t: f"{t['censored']}/{t['diverged']}"),
     )  # fmt: skip
+    if len(totals) > MOST_COLUMNS:
+        return _by_row(counts, totals, dict(figures))
+    rows = [
+        [terminal.styled(reason, groups[reason])]
+        + [terminal.count(cells.get((reason, t["preset"]))) if (reason, t["preset"]) in cells
+           else "·" for t in totals]
+        for reason in reasons
+    ]  # fmt: skip
     rows += [[f"[bold]{name}[/]", *(figure(t) for t in totals)] for name, figure in figures]
     columns: list[tuple[str, terminal.Justify]] = [("exit reason", "left")]
-    columns += [(terminal.plain(preset, most=10), "right") for preset in presets]
+    columns += [(terminal.plain(t["preset"], most=10), "right") for t in totals]
+    return terminal.table(columns, rows)
+
+
+def _by_row(
+    counts: list[dict[str, Any]],
+    totals: list[dict[str, Any]],
+    figures: dict[str, Callable[[dict[str, Any]], str]],
+) -> Any:
+    """One row a preset, exit reasons by group."""
+    groups = list(terminal.GROUP_STYLES)
+    shown = ("iterations", "tokens", "cost", "mean best score")
+    rows = []
+    for t in totals:
+        of_preset = [c for c in counts if c["preset"] == t["preset"]]
+        sums = [sum(c["episodes"] for c in of_preset if c["exit_group"] == g) for g in groups]
+        rows.append([terminal.plain(t["preset"], most=18), *(terminal.count(n) for n in sums),
+                     *(figures[name](t) for name in shown)])  # fmt: skip
+    columns: list[tuple[str, terminal.Justify]] = [("preset", "left")]
+    columns += [(terminal.styled(group, group), "right") for group in groups]
+    columns += [(name, "right") for name in ("iters", "tokens", "cost", "best")]
     return terminal.table(columns, rows)
 
 

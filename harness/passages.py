@@ -20,6 +20,8 @@ MIN_PASSAGE = 12
 #: Only a reply that compresses this well is searched for loops without punctuation.
 COMPRESSIBLE = 0.2
 MAX_PERIOD = 60
+#: A loop lasts to the end of a reply; the words before these would only cost time.
+MAX_WORDS = 20_000
 
 
 def repeats(text: str) -> int:
@@ -37,7 +39,7 @@ def repeats(text: str) -> int:
     most = max(passages.values(), default=0)
     raw = prose.encode("utf-8", "replace")
     if len(raw) > 200 and len(zlib.compress(raw, 1)) < COMPRESSIBLE * len(raw):
-        most = max(most, _tandem(prose.casefold().split()))
+        most = max(most, _tandem(prose.casefold().split()[-MAX_WORDS:]))
     return most
 
 

@@ -61,6 +61,16 @@ class Guard(ABC):
     # Left out of the hash, because a ladder by level is a dict.
     on_fire: OnFire | None = field(default=None, hash=False)
 
+    def __post_init__(self) -> None:
+        """Refuse values with which a guard could never measure or act."""
+        for name, value in self.settings().items():
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                raise ValueError(f"{name} must be 1 or more")
+            if value == ():
+                raise ValueError(f"{name} must name at least one")
+        if self.on_fire is not None and not self.on_fire:
+            raise ValueError(f"on_fire must name at least one of {', '.join(ACTIONS)}")
+
     @abstractmethod
     def signal(self, history: History) -> float:
         """Measure the newest iteration; NaN where nothing can be measured.

@@ -27,5 +27,11 @@ class Cycle(Guard):
     max_period: int = 5
     identity: Identity = DEFAULT_IDENTITY  # type: ignore[assignment]  # a str constant
 
+    def __post_init__(self) -> None:
+        # Not super(): with slots the class that it looks for is another one.
+        Guard.__post_init__(self)
+        if self.max_period < 2:
+            raise ValueError("max_period must be 2 or more: a run of one action is a spin")
+
     def signal(self, history: History) -> float:
         return history.trail("action", self.identity).laps(self.max_period) or UNKNOWN

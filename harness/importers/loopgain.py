@@ -6,8 +6,9 @@ condition ``B20`` is read: the loop run for a fixed 20 iterations with nothing t
 is the record to replay guards on. (``LG``, ``B5`` and ``B10`` are separate live runs.)
 
 Errors are counts of what is still wrong, from 0 (done) upwards without a bound, so the score's
-direction is lower and no scale is declared. The cell's target becomes ``limits.quality``; a
-target of null means the cell has none, a target of 0 means 0.
+direction is lower and no scale is declared. The cell's target is kept as a tag and decides the
+outcome, but is no limit of the recording: this condition ran on past it. A target of null means
+the cell has none, a target of 0 means 0.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def _recording(
         "recorded": at_limit(steps, BUDGET),
     }
     if target is not None:
-        recording["limits"] = {"quality": target}
+        recording["tags"].append(f"target_error:{target:g}")
         # A trial that crashed in its last iteration has no score there.
         reached = steps[-1].get("score", math.inf) <= target
         recording["recorded"]["outcome"] = "success" if reached else "failure"

@@ -19,7 +19,7 @@ def saw(progress: str | None = None, *evidence: str) -> dict:
 
 
 def wrote(*files: str, **more) -> dict:
-    return step(call("write", {"path": files[-1] if files else ""}, LONG), writes=list(files), **more)
+    return step(call("write", {"path": files[-1]}, LONG), writes=list(files), **more)
 
 
 FIRES = {

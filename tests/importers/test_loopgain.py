@@ -59,8 +59,7 @@ def test_a_trial_becomes_twenty_steps(write_lines: Write) -> None:
         "source": "loopgain:runs.jsonl",
         "goal": "Describe a kettle.\n\nBlue.",
         "direction": "lower",
-        "tags": ["loopgain"],
-        "limits": {"quality": 0.0},
+        "tags": ["loopgain", "target_error:0"],
         "recorded": {
             "exit_reason": "max_iterations",
             "limits": {"max_iterations": 20},
@@ -107,7 +106,9 @@ def test_target_and_outcome(
 ) -> None:
     """A target of 0 is a target, a target of null is none."""
     (recording,) = read(write_lines(header(target), trial([3.0] * 19 + [last])))
-    assert recording.get("limits") == (None if target is None else {"quality": target})
+    tag = [] if target is None else [f"target_error:{target:g}"]
+    assert recording["tags"] == ["loopgain", *tag]
+    assert "limits" not in recording
     assert recording["recorded"].get("outcome") == outcome
 
 
@@ -202,7 +203,8 @@ def test_counts_of_the_benchmark(corpora: Path) -> None:
         assert sum(tokens["output"] for tokens in usage) == run["output_tokens"]
         assert sum(step["reply"]["ms"] for step in steps) == round(run["wall_clock_s"] * 1000)
         assert {step["reply"]["model"] for step in steps} == {cell["model"]}
-        assert recording.get("limits", {}).get("quality") == cell["target_error"]
+        target = cell["target_error"]
+        assert (f"target_error:{target or 0:g}" in recording["tags"]) == (target is not None)
         scores = [
             None if number in run["failed_iters"] else error
             for number, error in enumerate(run["error_history"], 1)
