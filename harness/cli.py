@@ -6,13 +6,13 @@ import errno
 import logging
 import os
 import sys
-from enum import StrEnum
+import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, Interrupted, ReaderGone, choices
 
 app = typer.Typer(
     name="harness",
@@ -41,36 +41,18 @@ JsonOption = Annotated[
 DEFAULT_STORE = Path("harness.duckdb")
 
 
-class By(StrEnum):
-    """What exits are counted by."""
-
-    preset = "preset"
-    family = "family"
-    model = "model"
-    run = "run"
-
-
-class Listed(StrEnum):
-    """What can be listed."""
-
-    scenarios = "scenarios"
-    presets = "presets"
-    guards = "guards"
-    importers = "importers"
-    runs = "runs"
-    episodes = "episodes"
+#: What exits are counted by.
+BY = ("preset", "family", "model", "run")
+#: What can be listed.
+LISTED = ("scenarios", "presets", "guards", "importers", "runs", "episodes")
+#: Documentation that is generated from the code.
+TOPICS = ("guards", "presets", "chain", "tables", "importers", "cli", "scenario")
 
 
-class Topic(StrEnum):
-    """Documentation that is generated from the code."""
-
-    guards = "guards"
-    presets = "presets"
-    chain = "chain"
-    tables = "tables"
-    importers = "importers"
-    cli = "cli"
-    scenario = "scenario"
+def _one_of(what: str, found: str, allowed: tuple[str, ...]) -> str:
+    if found not in allowed:
+        raise HarnessError(f"{what}: {choices(found, allowed)}")
+    return found
 
 
 @app.command()
@@ -92,6 +74,7 @@ def run(
             show_default=False,
         ),
     ] = None,
+    *,
     store: StoreOption = DEFAULT_STORE,
     workers: Annotated[int, typer.Option(help="Processes that replay.", min=1)] = 1,
     observe: Annotated[
@@ -105,7 +88,7 @@ def run(
     resume: Annotated[
         str | None,
         typer.Option(
-            help="Go on with this run where it was broken off; paths and presets as before.",
+            help="Go on with this run where it was broken off; paths, presets and all as before.",
             show_default=False,
             metavar="RUN",
         ),
@@ -116,10 +99,10 @@ def run(
 
     \b
     Examples:
-      harness run                                     bundled scenarios, seven presets
+      harness run                       the bundled scenarios under seven presets
       harness run mine.jsonl -p balanced -p ./my.toml
-      harness run recordings/ -p observe --workers 2  record all signals, end nothing
-    """
+      harness run recordings/ -p observe --workers 2
+    """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_run
 
     cli_run.run(
@@ -136,18 +119,22 @@ def show(
     preset: Annotated[
         str | None, typer.Option("--preset", "-p", help="Of a scenario: under this preset.")
     ] = None,
-    in_run: Annotated[str | None, typer.Option("--run", help="In this run; else the latest.")] = None,
+    in_run: Annotated[
+        str | None, typer.Option("--run", help="In this run; else the latest.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Show one episode: decision, score, tokens and cost of each iteration, each guard's signal
-    against its threshold, and what was true when it ended.
+    """Show one episode, iteration by iteration.
+
+    Decision, score, tokens, cost and time of each iteration, each guard's signal against its
+    threshold, and every condition that was true.
 
     \b
     Examples:
-      harness show 3f2a
       harness show reflection/plateau -p reflection
-    """
+      harness show 3f2a                 an id of harness list episodes, or its beginning
+    """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_read
 
     cli_read.show(store, episode, preset, in_run, as_json=json)
@@ -155,12 +142,15 @@ def show(
 
 @app.command("list")
 def list_(
-    what: Annotated[Listed, typer.Argument(help="What to list.")],
+    what: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTED)}.", metavar="WHAT")],
     paths: Annotated[
         list[str] | None,
-        typer.Argument(help="For scenarios: files or folders; left out: the bundled ones.",
-                       show_default=False),
+        typer.Argument(
+            help="For scenarios: files or folders; left out: the bundled ones.",
+            show_default=False,
+        ),
     ] = None,
+    *,
     in_run: Annotated[str | None, typer.Option("--run", help="Episodes of this run.")] = None,
     preset: Annotated[
         list[str] | None, typer.Option("--preset", "-p", help="Episodes under this preset.")
@@ -171,21 +161,34 @@ def list_(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """List scenarios, presets, guards, importers, runs or episodes."""
+    """List scenarios, presets, guards, importers, runs or episodes.
+
+    \b
+    Examples:
+      harness list presets
+      harness list episodes --reason stagnation --preset balanced
+      harness list scenarios recordings/
+    """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_read
 
     cli_read.list_(
-        what.value, store, paths or [], in_run, preset or [], reason or [], as_json=json
-    )
+        _one_of("list", what, LISTED), store, paths or [], run_id=in_run, presets=preset or [],
+        reasons=reason or [], as_json=json,
+    )  # fmt: skip
 
 
 @app.command()
 def exits(
-    by: Annotated[By, typer.Option("--by", help="Count by this.")] = By.preset,
+    by: Annotated[
+        str, typer.Option("--by", help=f"Count by: {', '.join(BY)}.", metavar="KEY")
+    ] = "preset",
     in_run: Annotated[
         list[str] | None,
-        typer.Option("--run", help="Only this run; may be repeated. Left out: the latest "
-                     "(with --by run: all).", show_default=False),
+        typer.Option(
+            "--run",
+            help="Only this run; may be repeated. Left out: the latest (with --by run: all).",
+            show_default=False,
+        ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
@@ -196,10 +199,10 @@ def exits(
     Examples:
       harness exits --by family
       harness exits --by run        the trend over runs
-    """
+    """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_read
 
-    cli_read.exits(store, by.value, in_run or [], as_json=json)
+    cli_read.exits(store, _one_of("exits: --by", by, BY), in_run or [], as_json=json)
 
 
 @app.command()
@@ -209,7 +212,12 @@ def validate(
     ],
     json: JsonOption = False,
 ) -> None:
-    """Check scenario and preset files; every problem in one line, exit code 2 if there is any."""
+    """Check scenario and preset files: one line for each that cannot be used, then exit code 2.
+
+    \b
+    Example:
+      harness validate recordings/ my.toml
+    """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_run
 
     cli_run.validate(paths, as_json=json)
@@ -230,7 +238,7 @@ def import_(
     \b
     Example:
       harness import tau-bench gpt-4o-airline.json -o tau.jsonl
-    """
+    """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_run
 
     cli_run.import_(format, path, output, force=force, as_json=json)
@@ -243,12 +251,16 @@ def sql(
     limit: Annotated[int, typer.Option(help="Show at most this many rows; 0 for all.", min=0)] = 50,
     json: JsonOption = False,
 ) -> None:
-    """Ask the store in SQL, read-only. `harness docs tables` explains tables and views.
+    """Ask the store in SQL, read-only.
+
+    `harness docs tables` explains tables and views. Rows that are too wide for the terminal are
+    shown one below the other; --json gives them whole.
 
     \b
-    Example:
+    Examples:
       harness sql "SELECT guard, count(*) FROM signals WHERE fired GROUP BY guard"
-    """
+      harness sql "FROM exits" --limit 0 --json > exits.jsonl
+    """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_read
 
     cli_read.sql(store, query, limit, as_json=json)
@@ -256,12 +268,18 @@ def sql(
 
 @app.command()
 def docs(
-    topic: Annotated[Topic, typer.Argument(help="What about.")],
+    topic: Annotated[str, typer.Argument(help=f"One of: {', '.join(TOPICS)}.", metavar="TOPIC")],
+    json: JsonOption = False,
 ) -> None:
     """Print documentation generated from the code: Markdown, or JSON schema for `scenario`."""
     from harness import docs as documentation
+    from harness import terminal
 
-    sys.stdout.write(documentation.page(topic.value, app))
+    text = documentation.page(_one_of("docs", topic, TOPICS), app)
+    if json:
+        terminal.json_line({"topic": topic, "text": text})
+    else:
+        terminal.write(text)
 
 
 @app.callback(invoke_without_command=True)
@@ -279,34 +297,79 @@ def _root(
     logging.basicConfig(level=logging.INFO if debug else logging.ERROR)
 
 
+#: What typer raises where an option or argument is wrong.
+_UsageError: Any = typer.BadParameter.__base__
+
+
 def main() -> None:
-    """Entry point: errors become one line and exit code 2."""
+    """Entry point: errors become one line and exit code 2, Ctrl-C one line and 130."""
     debug = "--debug" in sys.argv or bool(os.environ.get("HARNESS_DEBUG"))
     if "--debug" in sys.argv[2:]:
         # Accepted behind the verb too, where people put it.
         sys.argv.remove("--debug")
         sys.argv.insert(1, "--debug")
+    if sys.stdout is None:  # closed by the caller: `>&-`
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # An old terminal's encoding has no word for "…"; that is no reason to stop.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app()
-    except HarnessError as error:
-        _fail(str(error), debug, error)
-    except BrokenPipeError:
-        # The reader went away (`| head`); nothing is wrong.
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except (BrokenPipeError, ReaderGone):
+        # What is still to be written goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except OSError as error:
-        words = "the disk is full" if error.errno == errno.ENOSPC else str(error)
-        _fail(words, debug, error)
-    except MemoryError as error:
-        _fail("out of memory; run fewer scenarios at a time", debug, error)
-    except Exception as error:  # the last resort, so that users never see a bare traceback
-        _fail(f"internal error: {type(error).__name__}: {error}; --debug shows the traceback",
-              debug, error)
+    except Exception as error:
+        _fail(error, debug)
+    sys.exit(_interrupted("interrupted") if code == _INTERRUPTED else code)
 
 
-def _fail(message: str, debug: bool, error: BaseException) -> None:
+_INTERRUPTED = 130
+
+
+def _interrupted(words: str) -> int:
+    sys.stderr.write(f"harness: {words}\n")
+    return _INTERRUPTED
+
+
+def _fail(error: Exception, debug: bool) -> NoReturn:
+    """One line for people; the traceback only for those who ask for it."""
+    from harness.terminal import inert
+
+    if type(error).__name__ == "NoArgsIsHelpError":
+        # `harness` alone: the help is already on the screen.
+        sys.exit(2)
     if debug:
-        raise error
-    sys.stderr.write("harness: " + " ".join(message.split()) + "\n")
-    sys.exit(2)
+        traceback.print_exception(error)
+    sys.stderr.write(f"harness: {inert(' '.join(_words(error).split()))}\n")
+    sys.exit(_INTERRUPTED if isinstance(error, Interrupted) else 2)
 
+
+def _words(error: Exception) -> str:
+    if isinstance(error, HarnessError):
+        return str(error)
+    if isinstance(error, _UsageError):
+        return _usage(error)
+    if isinstance(error, OSError):
+        if error.errno == errno.ENOSPC:
+            return "the disk is full"
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    if isinstance(error, MemoryError):
+        return "out of memory; run fewer scenarios at a time"
+    return f"internal error: {type(error).__name__}: {error}; --debug shows the traceback"
+
+
+def _usage(error: Any) -> str:
+    """What typer found wrong with the command line, and where help is."""
+    path = error.ctx.command_path if error.ctx else "harness"
+    verb = path.removeprefix("harness").strip()
+    message = error.format_message().replace("Value error, ", "").rstrip(".")
+    message = message[0].lower() + message[1:]
+    return f"{verb + ': ' if verb else ''}{message}; see: {path} --help"
+
+
+if __name__ == "__main__":
+    main()

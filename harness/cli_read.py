@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from harness import terminal
 from harness.errors import HarnessError, StoreError, choices
 from harness.store.database import Store
 from harness.store.queries import query
+from harness.trace import ExitReason
 
 
 def _latest(store: Store) -> str:
@@ -92,13 +94,23 @@ def show(
 
 
 def _find(store: Store, wanted: str, preset: str | None, run_id: str | None) -> dict[str, Any]:
-    found = store.rows(query("find_episode"), {"wanted": wanted, "preset": preset, "run": run_id})
+    if not wanted:
+        raise HarnessError("show: an episode id or a scenario's id is needed, found ''")
+    if run_id is not None:
+        _known_run(store, run_id)
+    key = {"wanted": wanted, "preset": preset, "run": run_id}
+    found = store.rows(query("find_episode"), key)
+    if not found and preset is not None:
+        others = store.rows(query("find_episode"), key | {"preset": None})
+        if others:
+            names = {row["preset"] for row in others}
+            raise StoreError(f"show: {wanted}: --preset: {choices(preset, names)}")
     if not found:
-        latest = store.rows(query("episodes"), {"run": run_id or _latest(store), "presets": [],
-                                                "reasons": []})  # fmt: skip
-        names = {row["scenario"] for row in latest}
-        raise StoreError(f"store {store.path}: no such episode or scenario: "
-                         f"{choices(wanted, sorted(names)[:12])}")  # fmt: skip
+        everything = {"run": run_id or _latest(store), "presets": [], "reasons": []}
+        names = {row["scenario"] for row in store.rows(query("episodes"), everything)}
+        raise StoreError(
+            f"store {store.path}: no such episode or scenario: {choices(wanted, names)}"
+        )
     newest = [row for row in found if row["run_id"] == found[0]["run_id"]]
     presets = sorted({row["preset"] for row in newest})
     if len(newest) > 1 and len({row["episode_id"] for row in newest}) > 1:
@@ -146,8 +158,8 @@ def _headline(episode: dict[str, Any]) -> str:
         f"[bold]{terminal.plain(episode['preset'])}[/]: {reason}{guard} in iteration "
         f"{episode['exit_iteration']} ({episode['status']}, {episode['replay']}{diverged}){human}\n"
         f"{terminal.plain(episode['message'])}\n"
-        f"[dim]episode {episode['episode_id']} · run {terminal.plain(episode['run_id'])} · trace "
-        f"{episode['trace_id']}[/]\n"
+        f"[dim]episode {episode['episode_id']} · run {terminal.plain(episode['run_id'])}\n"
+        f"trace {episode['trace_id']}[/]\n"
     )
 
 
@@ -182,19 +194,28 @@ def _guard_table(series: list[dict[str, Any]]) -> Any:
     rows = []
     for s in series:
         readings = " ".join(
-            _reading(signal, fired, unknown)
+            _reading(s["kind"], signal, fired, unknown)
             for signal, fired, unknown in zip(s["signals"], s["fired"], s["unknown"], strict=True)
         )
-        limit = f"{s['comparison']} {_compact(s['threshold'])}"
+        limit = f"{s['comparison']} {_amount(s['kind'], s['threshold'])}"
         rows.append([terminal.plain(s["guard"]), limit, readings])
     made = terminal.table([("guard", "left"), ("fires", "left"), ("signal", "left")], rows)
     made.columns[2].no_wrap = False
     return made
 
 
-def _reading(signal: float | None, fired: bool, unknown: bool) -> str:
+def _reading(kind: str, signal: float | None, fired: bool, unknown: bool) -> str:
     mark = "*" if fired else "?" if unknown else ""
-    return "?" if signal is None else f"{_compact(signal)}{mark}"
+    return "?" if signal is None else f"{_amount(kind, signal)}{mark}"
+
+
+def _amount(kind: str, value: float) -> str:
+    """A signal in the unit in which people think of it."""
+    if kind == "cost_budget" and math.isfinite(value):
+        return terminal.dollars(round(value))
+    if kind == "time_budget" and math.isfinite(value):
+        return terminal.seconds(round(value))
+    return _compact(value)
 
 
 def _compact(value: float) -> str:
@@ -223,13 +244,17 @@ def list_(
     what: str,
     store_path: Path,
     paths: list[str],
+    *,
     run_id: str | None,
     presets: list[str],
     reasons: list[str],
-    *,
     as_json: bool,
 ) -> None:
     """List things of one kind."""
+    if paths and what != "scenarios":
+        raise HarnessError(f"list {what}: takes no paths, found {paths[0]!r}")
+    if (run_id or presets or reasons) and what != "episodes":
+        raise HarnessError(f"list {what}: --run, --preset and --reason select episodes only")
     if what in ("runs", "episodes"):
         store = Store(store_path)
         columns, rows = (
@@ -246,12 +271,19 @@ def list_(
         for row in rows:
             terminal.json_line(row)
         return
+    if not rows:
+        terminal.err().print(f"no {what}")
+        return
     justify: dict[str, terminal.Justify] = dict.fromkeys(
-        ("steps", "episodes", "scenarios", "iteration", "best", "default"), "right"
+        ("steps", "episodes", "scenarios", "#", "best", "default"), "right"
     )
     made = terminal.table(
         [(name, justify.get(name, "left")) for name in columns],
-        ([terminal.plain(_cell(row[name]), most=400) for name in columns] for row in rows),
+        (
+            # What does not fit is cut where it stands between others, and folded at the end.
+            [terminal.plain(_cell(row[n]), most=400 if n == columns[-1] else 44) for n in columns]
+            for row in rows
+        ),
     )
     made.columns[-1].no_wrap = False
     terminal.out().print(made)
@@ -272,16 +304,24 @@ def _runs(store: Store) -> Listing:
     rows = store.rows(query("runs"))
     for row in rows:
         row["started"] = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["created_ms"] / 1000))
-    return ["run_id", "started", "state", "scenarios", "episodes", "presets"], rows
+    return ["run_id", "started", "state", "scenarios", "episodes"], rows
 
 
 def _episodes(store: Store, run_id: str | None, presets: list[str], reasons: list[str]) -> Listing:
     run_id = _known_run(store, run_id) if run_id else _latest(store)
+    for reason in reasons:
+        if reason not in set(ExitReason):
+            raise HarnessError(f"list episodes: --reason: {choices(reason, ExitReason)}")
     rows = store.rows(query("episodes"), {"run": run_id, "presets": presets, "reasons": reasons})
+    if not rows and presets:
+        everything = {"run": run_id, "presets": [], "reasons": []}
+        known = {row["preset"] for row in store.rows(query("episodes"), everything)}
+        for preset in set(presets) - known:
+            raise HarnessError(f"list episodes: --preset: {choices(preset, known)}")
     for row in rows:
         row["id"], row["ended"] = row["episode_id"][:8], row["exit_reason"]
-        row["iteration"], row["best"] = row["exit_iteration"], row["best_score"]
-    return ["id", "preset", "ended", "iteration", "best", "scenario"], rows
+        row["#"], row["best"] = row["exit_iteration"], row["best_score"]
+    return ["id", "preset", "ended", "#", "best", "scenario"], rows
 
 
 def _scenarios(paths: list[str]) -> Listing:
@@ -330,18 +370,39 @@ def _importers() -> Listing:
 
 def sql(store_path: Path, text: str, limit: int, *, as_json: bool) -> None:
     """A user's query."""
-    columns, rows = Store(store_path).ask(text, limit=limit + 1 if limit and not as_json else None)
+    names, rows = Store(store_path).ask(text, limit=limit + 1 if limit and not as_json else None)
+    columns = _distinct(names)
     if as_json:
         for row in rows:
             terminal.json_line(dict(zip(columns, row, strict=True)))
         return
-    cut = bool(limit) and len(rows) > limit
-    console = terminal.out()
-    console.print(
-        terminal.table(
-            [(terminal.plain(name), "left") for name in columns],
-            ([terminal.plain(_cell(v), most=200) for v in row] for row in rows[: limit or None]),
-        )
-    )
-    if cut:
-        terminal.err().print(f"only the first {limit} rows are shown; --limit 0 shows all")
+    console, notes = terminal.out(), terminal.err()
+    if not rows:
+        notes.print("no rows")
+        return
+    shown = rows[: limit or None]
+    cells = [[terminal.plain(_cell(value), most=200) for value in row] for row in shown]
+    justify: list[terminal.Justify] = [
+        "right" if all(isinstance(v, int | float | None) for v in column) else "left"
+        for column in zip(*shown, strict=True)
+    ]
+    named = [terminal.plain(name, most=30) for name in columns]
+    widths = [max(map(len, column)) for column in zip(named, *cells, strict=True)]
+    if sum(widths) + len(widths) - 1 <= console.width:
+        console.print(terminal.table(list(zip(named, justify, strict=True)), cells))
+    else:
+        console.print(terminal.records(columns, cells))
+    if limit and len(rows) > limit:
+        notes.print(f"only the first {limit} rows are shown; --limit 0 shows all")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Column names, made different where a query gives two the same one."""
+    made: list[str] = []
+    for name in names:
+        number, unique = 1, name
+        while unique in made:
+            number += 1
+            unique = f"{name}_{number}"
+        made.append(unique)
+    return made

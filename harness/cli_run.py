@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from harness import terminal
-from harness.errors import HarnessError, ImportFormatError, ScenarioError
+from harness.errors import HarnessError, ImportFormatError, Interrupted, ScenarioError, choices
 from harness.files import bundled_scenarios, find, note_id, parse, read_raw
 from harness.preset import DEFAULTS, load_preset, load_presets
-from harness.run import RunResult
+from harness.run import RunResult, new_run_id
 from harness.run import run as carry_out
 from harness.store.database import Store
 from harness.store.queries import query
@@ -36,28 +36,34 @@ def run(
     """Replay, store, and show what ended the loops."""
     store = Store(store_path)
     if resume is not None:
-        if name is not None or paths or presets:
+        if name is not None or paths or presets or observe or repetitions != 1:
             raise HarnessError(
-                "run: --resume takes scenarios and presets from the run; leave out paths, "
-                "--preset and --run"
+                "run: --resume takes everything from the run; leave out paths, --preset, --run, "
+                "--observe and --repetitions"
             )
         options = _options(store, resume)
         paths, presets = options["paths"], options["presets"]
         observe, repetitions = options["observe"], options["repetitions"]
+    elif name is not None and not name.strip():
+        raise HarnessError("run: --run: a name must not be empty")
     chosen = load_presets(presets or DEFAULTS)
+    run_id = resume or name or new_run_id()
     bar = terminal.ProgressBar("replaying")
     try:
         result = carry_out(
             paths or [bundled_scenarios()],
             chosen,
             store,
-            run_id=resume or name,
+            run_id=run_id,
             observe=observe,
             repetitions=repetitions,
             workers=workers,
             resume=resume is not None,
             on_progress=bar.update,
         )
+    except KeyboardInterrupt:
+        words = ["harness", "run", "--resume", run_id, "--store", str(store.path)]
+        raise Interrupted(f"run: interrupted; go on with: {shlex.join(words)}") from None
     finally:
         bar.close()
     _report(store, result, [preset.name for preset in chosen], as_json)
@@ -67,9 +73,7 @@ def _options(store: Store, run_id: str) -> dict[str, Any]:
     found = store.rows("SELECT options FROM runs WHERE run_id = ?", [run_id])
     if not found:
         runs = [row["run_id"] for row in store.rows(query("runs"))]
-        raise HarnessError(
-            f"run: {run_id!r} is not in {store.path}; it has: {', '.join(runs) or 'none'}"
-        )
+        raise HarnessError(f"run: --resume: not in store {store.path}: {choices(run_id, runs)}")
     options: dict[str, Any] = json.loads(found[0]["options"])
     return options
 
@@ -80,7 +84,8 @@ def _report(store: Store, result: RunResult, presets: list[str], as_json: bool) 
     totals.sort(key=lambda row: presets.index(row["preset"]))
     if as_json:
         for row in totals:
-            exits = {c["exit_reason"]: c["episodes"] for c in counts if c["preset"] == row["preset"]}
+            own = [c for c in counts if c["preset"] == row["preset"]]
+            exits = {c["exit_reason"]: c["episodes"] for c in own}
             terminal.json_line({"run_id": result.run_id, **row, "exits": exits})
     else:
         terminal.out().print(_matrix(counts, totals))
@@ -170,16 +175,17 @@ def validate(paths: list[str], *, as_json: bool) -> None:
         except HarnessError as error:
             problems.append(str(error))
     others = [path for path in paths if not path.endswith(".toml")]
-    try:
-        for raw in read_raw(find(others)):
-            try:
-                for scenario in parse(raw):
-                    note_id(seen, scenario, raw)
-                    scenarios += 1
-            except ScenarioError as error:
-                problems.append(str(error))
-    except ScenarioError as error:
-        problems.append(str(error))
+    for file in _files(others, problems):
+        try:
+            for raw in read_raw([file]):
+                try:
+                    for scenario in parse(raw):
+                        note_id(seen, scenario, raw)
+                        scenarios += 1
+                except ScenarioError as error:
+                    problems.append(str(error))
+        except ScenarioError as error:
+            problems.append(str(error))
     if others and not scenarios and not problems:
         problems.append(f"scenarios: none found in {', '.join(others)}")
     if as_json:
@@ -192,25 +198,37 @@ def validate(paths: list[str], *, as_json: bool) -> None:
         raise HarnessError(problems[-1])
 
 
+def _files(paths: list[str], problems: list[str]) -> list[Path]:
+    found: dict[Path, None] = {}
+    for path in paths:
+        try:
+            found.update(dict.fromkeys(find([path])))
+        except ScenarioError as error:
+            problems.append(str(error))
+    return list(found)
+
+
 def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) -> None:
     """Convert into a temporary file beside the target, so that a failure leaves nothing behind."""
     from harness.importers import get, recordings
 
     importer = get(name)
+    if output.suffix != ".jsonl":
+        raise HarnessError(f"import: --output: must end in .jsonl, found {str(output)!r}")
+    if output.is_dir():
+        raise HarnessError(f"import: --output: {output} is a folder; name a file")
     if output.exists() and not force:
-        raise HarnessError(f"import: {output} exists; --force writes over it")
+        raise HarnessError(f"import: --output: {output} exists; --force writes over it")
     if not output.parent.is_dir():
-        raise HarnessError(f"import: folder {output.parent} does not exist")
+        raise HarnessError(f"import: --output: folder {output.parent} does not exist")
     outcomes: dict[str, int] = {}
     reasons: dict[str, int] = {}
     steps = number = 0
     bar = terminal.ProgressBar("importing")
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=output.parent, suffix=".part", delete=False
-    ) as file:
-        part = Path(file.name)
+    part = output.with_name(output.name + ".part")
+    with part.open("w", encoding="utf-8") as file:
         try:
-            for number, recording in enumerate(recordings(name, path), 1):  # noqa: B007
+            for number, recording in enumerate(recordings(name, path), 1):
                 file.write(json.dumps(recording, ensure_ascii=False) + "\n")
                 recorded = recording.get("recorded", {})
                 outcome = recorded.get("outcome") or "unknown"

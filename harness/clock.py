@@ -21,6 +21,7 @@ class VirtualClock:
         self._now_ms = 0
 
     def now_ms(self) -> int:
+        """Milliseconds that were let pass."""
         return self._now_ms
 
     def advance(self, ms: int) -> None:
@@ -35,4 +36,5 @@ class RealClock:
         self._start_ns = time.monotonic_ns()
 
     def now_ms(self) -> int:
+        """Milliseconds since it was made."""
         return (time.monotonic_ns() - self._start_ns) // 1_000_000

@@ -1,8 +1,8 @@
 """The decision chain: one table, first match wins, all matches are kept (SPEC section 6).
 
-A condition is placed by its kind: the guard that fired or the mechanism that found it. Among
-those that end the episode the first in the table wins; if none does, the first that changes
-the course (a phase done, another strategy, a delegation) is followed; otherwise the loop goes on.
+A condition is placed by its kind: the guard that fired or the mechanism that found it. What only
+records (a warning, an unknown, a veto) decides nothing. A person's answer takes pauses out of the
+race, so that a limit reached beside an answered question still ends the loop.
 """
 
 from __future__ import annotations
@@ -78,31 +78,30 @@ def decide(
     if not conditions:
         return _NOTHING
     kept = list(conditions)
-    best: dict[str, tuple[tuple[int, int, str], Condition]] = {}
-    for at, condition in enumerate(conditions):
-        if condition.state != "true" or condition.action not in _DECIDING:
+    first: tuple[tuple[int, int, str], Condition] | None = None
+    answered_first: tuple[tuple[int, int, str], Condition] | None = None
+    for at, found in enumerate(conditions):
+        if found.state != "true" or found.action not in _DECIDING:
             continue
-        rank = _RANK[condition.kind]
-        if condition.action in ENDING:
-            role = "ends"
-            if answered and is_pause(condition, rank[0]):
-                role = "answered"
-                kept[at] = condition = replace(condition, state="answered")
-        else:
-            role = "turns"
-        if role not in best or rank < best[role][0]:
-            best[role] = (rank, condition)
-    if not best:
+        rank = _RANK[found.kind]
+        if answered and found.action in ENDING and is_pause(found, rank[0]):
+            kept[at] = condition = replace(found, state="answered")
+            if answered_first is None or rank < answered_first[0]:
+                answered_first = (rank, condition)
+        elif first is None or rank < first[0]:
+            first = (rank, found)
+    chosen = first or answered_first
+    if chosen is None:
         return Decision(CONTINUE, "continue", None, tuple(conditions), None, False)
-    role = next(role for role in ("ends", "turns", "answered") if role in best)
-    (path, _, name), winner = best[role]
+    (path, _, name), winner = chosen
+    ends = winner.action in ENDING and winner.state == "true"
     return Decision(
         path=path,
         name=name or winner.action,
         winner=winner,
         conditions=tuple(kept),
-        exit=winner.reason if role == "ends" else None,
-        ends=role == "ends" and not observe,
+        exit=winner.reason if ends else None,
+        ends=ends and not observe,
     )
 
 

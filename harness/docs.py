@@ -1,6 +1,7 @@
 """Documentation that is generated from the code, so that it cannot drift.
 
-``harness docs TOPIC`` prints a page; the pages under ``docs/`` are these, checked in CI.
+``harness docs TOPIC`` prints a page; the pages under ``docs/`` are these, checked in CI and
+written anew by ``python -m harness.docs``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -53,11 +56,11 @@ def _guards() -> str:
     from harness.fingerprint import IDENTITIES
     from harness.guards import ACTIONS, catalogue
 
-    parts = [
-        "# Guards",
+    parts = ["# Guards"]
+    parts.append(
         "A guard is a signal and a threshold. Nothing is on unless the preset names it; a bare "
-        "number in a preset is the threshold.",
-    ]
+        "number in a preset is the threshold."
+    )
     rows = []
     for kind, cls in catalogue().items():
         default = cls.default_threshold()
@@ -69,7 +72,7 @@ def _guards() -> str:
     parts.append(_grid(("`on_fire`", "meaning"), ((f"`{a}`", m) for a, m in ACTIONS.items())))
     parts.append(
         'A list is taken by the number of the firing (`["switch_strategy", "escalate"]`), a table '
-        "by the signal, each level once (`{ 2 = \"switch_strategy\", 6 = \"stop\" }`)."
+        'by the signal, each level once (`{ 2 = "switch_strategy", 6 = "stop" }`).'
     )
     parts.append("## When two calls are the same")
     parts.append(_grid(("`identity`", "compares"), ((f"`{i}`", m) for i, m in IDENTITIES.items())))
@@ -90,7 +93,8 @@ def _settings(cls: Any) -> str:
         if field.name == "on_fire":
             continue
         default = field.default
-        shown = "required" if not isinstance(default, int | float | str | tuple) else f"`{default!r}`"
+        known = isinstance(default, int | float | str | tuple)
+        shown = f"`{default!r}`" if known else "required"
         names = " or ".join(f"`{name}`" for name in (field.name, *(
             cls.aliases if field.name == "threshold" else ())))  # fmt: skip
         rows.append((names, f"`{field.type}`", shown))
@@ -100,8 +104,11 @@ def _settings(cls: Any) -> str:
 def _presets() -> str:
     from harness.preset import bundled, guard_data, load_preset
 
-    parts = ["# Presets", "Data files; `harness run --preset NAME`, or a `.toml` file of your own "
-             "that `extends` one of these."]  # fmt: skip
+    parts = ["# Presets"]
+    parts.append(
+        "Data files; `harness run --preset NAME`, or a `.toml` file of your own that `extends` "
+        "one of these."
+    )
     for name in bundled():
         preset = load_preset(name)
         parts += [f"## {name}", preset.title + "."]
@@ -130,21 +137,25 @@ def _chain() -> str:
          ", ".join(f"`{kind}`" for kind in row.kinds))
         for row in CHAIN
     )  # fmt: skip
-    return "\n\n".join((
-        "# The decision chain",
+    parts = ["# The decision chain"]
+    parts.append(
         "After each iteration the first match wins and all matches are stored. Among conditions "
         "that end the episode the first in this order wins; if none does, the first that changes "
         "the course is followed; otherwise the loop goes on. A pause that the recording answers "
-        "(the next step has a `user` message) is stored and the loop goes on.",
-        _grid(("path", "decision", "conditions, first one first"), rows),
-    ))  # fmt: skip
+        "(the next step has a `user` message) is stored and the loop goes on."
+    )
+    parts.append(_grid(("path", "decision", "conditions, first one first"), rows))
+    return "\n\n".join(parts)
 
 
 def _tables() -> str:
     from harness.store.database import describe_schema
 
-    parts = ["# Tables and views of the store", "One DuckDB file. Times are integer ms, money is "
-             "integer pico-USD (10^12 a dollar), NULL is unknown, iterations count from 1."]  # fmt: skip
+    parts = ["# Tables and views of the store"]
+    parts.append(
+        "One DuckDB file. Times are integer ms, money is integer pico-USD (10^12 a dollar), NULL "
+        "is unknown, iterations count from 1."
+    )
     for name, kind, comment, columns in describe_schema():
         parts += [f"## {name} ({kind})", f"{comment}."]
         parts.append(_grid(("column", "type", "meaning"), columns))
@@ -154,8 +165,10 @@ def _tables() -> str:
 def _importers() -> str:
     from harness.importers import available
 
-    parts = ["# Importers", "`harness import FORMAT PATH -o FILE` turns runs recorded by others "
-             "into scenarios."]  # fmt: skip
+    parts = ["# Importers"]
+    parts.append(
+        "`harness import FORMAT PATH -o FILE` turns runs recorded by others into scenarios."
+    )
     for name, found in available().items():
         parts += [f"## {name}", f"{found.TITLE}."]
         parts.append(_grid(("what", "rule"), (
@@ -173,11 +186,16 @@ def _cli(app: typer.Typer) -> str:
         command = group.get_command(context, name)
         rows = []
         for parameter in command.params:
-            shown = ", ".join(f"`{o}`" for o in parameter.opts) if (
-                parameter.param_type_name == "option") else f"`{(parameter.name or '').upper()}`"  # fmt: skip
+            option = parameter.param_type_name == "option"
+            names = parameter.opts if option else [(parameter.name or "").upper()]
+            shown = ", ".join(f"`{name}`" for name in names)
             rows.append((shown, getattr(parameter, "help", "") or ""))
-        parts += [f"## harness {name}", _prose(command.help or ""), _grid(("what", "meaning"), rows)]
-    parts.append("Exit codes: 0 measured and good, 1 a measured regression, 2 could not be measured.")
+        parts += [f"## harness {name}", _prose(command.help or "")]
+        parts.append(_grid(("what", "meaning"), rows))
+    parts.append(
+        "Exit codes: 0 measured and good, 1 a measured regression, 2 could not be measured, 130 "
+        "interrupted."
+    )
     return "\n\n".join(parts)
 
 
@@ -188,3 +206,15 @@ def _prose(text: str) -> str:
         return body.strip()
     heading, _, lines = examples.partition("\n")
     return f"{body.strip()}\n\n{heading}\n\n```console\n{inspect.cleandoc(lines)}\n```"
+
+
+def refresh(folder: Path) -> None:
+    """Write every committed page into ``folder``."""
+    # By name: the command line imports this module, and imports point one way.
+    app = import_module("harness.cli").app
+    for name, topic in PAGES.items():
+        (folder / name).write_text(page(topic, app), "utf-8")
+
+
+if __name__ == "__main__":
+    refresh(Path(__file__).parents[1] / "docs")

@@ -92,7 +92,7 @@ def _message(
     unit = "iteration" if length == 1 else "iterations"
     if reason is ExitReason.MAX_ITERATIONS:
         return f"loop engine iteration budget reached after {length} {unit}"
-    if reason is ExitReason.QUALITY_REACHED:
+    if reason is ExitReason.QUALITY_REACHED and history.scores:
         return f"quality threshold reached with score {history.scores[-1]:g} after {length} {unit}"
     found = preset.guards.get(guard)
     if found is None:

@@ -26,8 +26,20 @@ class StoreError(HarnessError):
     """A store that cannot be opened, read or written."""
 
 
-class ReplayMiss(HarnessError):
+class ReplayMiss(HarnessError):  # noqa: N818 - a miss is an answer, not a fault
     """A role was asked for a reply that the recording does not hold."""
+
+
+class Interrupted(HarnessError):  # noqa: N818 - nothing went wrong
+    """Somebody pressed Ctrl-C. The CLI prints the message as one line and exits with code 130."""
+
+
+class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
+    """Whoever read standard output has gone away (`| head`)."""
+
+
+#: So many names are listed; a store can hold thousands.
+_LISTED = 30
 
 
 def choices(found: object, allowed: Iterable[str]) -> str:
@@ -40,7 +52,11 @@ def choices(found: object, allowed: Iterable[str]) -> str:
     Returns:
         A clause to put at the end of an error message.
     """
-    names = sorted(allowed)
-    near = get_close_matches(str(found), names, n=1)
+    names = sorted(map(str, allowed))
+    near = get_close_matches(str(found)[:300], names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return f"found {found!r}{hint}; choose from: {', '.join(names) or 'nothing'}"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    listed = ", ".join(names[:_LISTED]) or "nothing"
+    value = repr(found)
+    shown = value if len(value) <= 80 else value[:77] + "..."
+    return f"found {shown}{hint}; choose from: {listed}{more}"

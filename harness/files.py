@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,20 @@ from pydantic import ValidationError
 from harness.errors import ScenarioError
 from harness.generate import expand
 from harness.scenario import Scenario
-from harness.validation import problem
+from harness.validation import describe, place, worst
 
 #: Longest line and largest YAML file that are read; above it lies an attack or a mistake.
 MAX_BYTES = 64 * 1024 * 1024
 #: Members of a generated family that are worked on together.
 MEMBERS = 100
 SUFFIXES = (".yaml", ".yml", ".jsonl", ".json")
+#: Up to this size the line of a finding is looked up, which means to read the file again.
+_MAX_LOOKUP = 2 * 1024 * 1024
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_KINDS = {
+    "NoneType": "nothing", "list": "a list", "str": "a text", "int": "a number",
+    "float": "a number", "bool": "true or false",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,8 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for given in paths:
         path = Path(given)
+        if not str(given).strip():
+            raise ScenarioError("scenarios: a path is empty; name a file or a folder")
         if path.is_dir():
             inside = [p for p in sorted(path.rglob("*")) if p.suffix in SUFFIXES and p.is_file()]
             found.update(dict.fromkeys(p for p in inside if not _hidden(p, path)))
@@ -64,6 +76,8 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
             raise ScenarioError(f"scenarios: {path} does not exist")
         elif path.suffix not in SUFFIXES:
             raise ScenarioError(f"scenarios: {path}: must end in one of {', '.join(SUFFIXES)}")
+        elif not path.is_file():
+            raise ScenarioError(f"scenarios: {path}: is no ordinary file")
         else:
             found[path] = None
     return list(found)
@@ -89,15 +103,17 @@ def read_raw(paths: Iterable[Path]) -> Iterator[Raw]:
                     f"{path}: has {path.stat().st_size:,} bytes, more than {MAX_BYTES:,}; use "
                     "JSON Lines, one scenario a line"
                 )
-            yield from _split(Raw(str(path), 1, path.read_text("utf-8")))
+            yield from _split(Raw(str(path), 1, path.read_text("utf-8-sig")))
         except UnicodeDecodeError as error:
-            raise ScenarioError(f"{path}: is not UTF-8 text: {error.reason}") from None
+            raise ScenarioError(
+                f"{path}: is not UTF-8 text: {error.reason} ({error.object[error.start]:#04x})"
+            ) from None
         except OSError as error:
             raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _lines(path: Path) -> Iterator[Raw]:
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:
         number = 0
         while True:
             line = file.readline(MAX_BYTES)
@@ -105,7 +121,9 @@ def _lines(path: Path) -> Iterator[Raw]:
                 return
             number += 1
             if len(line) == MAX_BYTES and not line.endswith("\n"):
-                raise ScenarioError(f"{path}:{number}: line is longer than {MAX_BYTES:,} characters")
+                raise ScenarioError(
+                    f"{path}:{number}: line is longer than {MAX_BYTES:,} characters"
+                )
             if line.strip():
                 yield from _split(Raw(str(path), number, line))
 
@@ -115,7 +133,11 @@ def _split(raw: Raw) -> Iterator[Raw]:
     if "generate" not in raw.text:
         yield raw
         return
-    family = _scenario(raw).generate
+    try:
+        family = _scenario(raw).generate
+    except ScenarioError:
+        # Whoever parses the text will say so.
+        family = None
     if family is None:
         yield raw
         return
@@ -133,28 +155,61 @@ def parse(raw: Raw) -> Iterator[Scenario]:
 
 
 def _scenario(raw: Raw) -> Scenario:
-    path = Path(raw.path)
-    if path.suffix in (".json", ".jsonl"):
-        try:
-            data: Any = json.loads(raw.text)
-        except ValueError as error:
-            raise ScenarioError(f"{raw.path}:{raw.line}: not valid JSON: {error}") from None
-        except RecursionError:
-            raise ScenarioError(f"{raw.path}:{raw.line}: nested too deeply") from None
-    else:
-        from harness.yamlfile import load_yaml
-
-        data = load_yaml(raw.text, raw.path)
-    if not isinstance(data, dict):
-        raise ScenarioError(
-            f"{raw.path}:{raw.line}: a scenario is a mapping, found {type(data).__name__}"
-        )
     try:
+        data = _data(raw)
+        if "\\ud" in raw.text or "\\uD" in raw.text:
+            data = mended(data)
+        if not isinstance(data, dict):
+            kind = _KINDS.get(type(data).__name__, type(data).__name__)
+            hint = "; several go into a .jsonl file, one a line" if isinstance(data, list) else ""
+            raise ScenarioError(
+                f"{raw.path}:{raw.line}: a scenario is a mapping of keys, found {kind}{hint}"
+            )
         return Scenario.model_validate(data)
     except ValidationError as error:
-        raise ScenarioError(_explain(raw, error)) from None
+        raise ScenarioError(_explain(raw, error, data)) from None
     except RecursionError:
         raise ScenarioError(f"{raw.path}:{raw.line}: nested too deeply") from None
+
+
+def _data(raw: Raw) -> Any:
+    if Path(raw.path).suffix not in (".json", ".jsonl"):
+        from harness.yamlfile import load_yaml
+
+        return load_yaml(raw.text, raw.path)
+    try:
+        return json.loads(raw.text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        line = raw.line if raw.path.endswith(".jsonl") else error.lineno
+        raise ScenarioError(
+            f"{raw.path}:{line}: not valid JSON: {error.msg} (column {error.colno})"
+        ) from None
+    except ValueError as error:
+        words = str(error).partition(";")[0]
+        raise ScenarioError(f"{raw.path}:{raw.line}: not valid JSON: {words}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; a key used twice is an error, because one of its values would be lost."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"key {twice!r} is used twice")
+    return made
+
+
+def mended(value: Any) -> Any:
+    """A value with each lone half of a surrogate pair replaced.
+
+    Such a half, written as an escape, is legal JSON that no file, hash or database takes.
+    """
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, list):
+        return [mended(item) for item in value]
+    if isinstance(value, dict):
+        return {mended(key): mended(item) for key, item in value.items()}
+    return value
 
 
 def load(paths: Iterable[str | Path]) -> Iterator[Scenario]:
@@ -181,35 +236,43 @@ def note_id(seen: dict[str, str], scenario: Scenario, raw: Raw) -> None:
     seen[scenario.id] = where
 
 
-def _explain(raw: Raw, error: ValidationError) -> str:
+def _explain(raw: Raw, error: ValidationError, data: Any) -> str:
     """One line: file, line of the offending key where the format tells, key, rule, value."""
-    first = error.errors(include_url=False)[0]
-    line = raw.line
-    if Path(raw.path).suffix in (".yaml", ".yml"):
+    item = worst(error)
+    at, line = place(item, data), raw.line
+    if not raw.path.endswith(".jsonl") and len(raw.text) <= _MAX_LOOKUP:
         from harness.yamlfile import line_of
 
-        line = line_of(raw.text, first["loc"])
-    return f"{raw.path}:{line}: scenario{problem(error, _keys_at(first['loc']))}"
+        line = line_of(raw.text, at)
+    others = {place(other, data) for other in error.errors(include_url=False)}
+    further = sum(at[: len(other)] != other for other in others)
+    more = f" (+{further} more)" if further else ""
+    return f"{raw.path}:{line}: scenario{describe(item, _keys_at(item['loc']), data)}{more}"
 
 
 def _keys_at(loc: tuple[Any, ...]) -> list[str]:
     """Keys that are allowed where an unknown one was found."""
     schema = Scenario.model_json_schema(by_alias=True)
-    here: Any = schema
-    for part in loc[:-1]:
-        here = _resolve(here, schema)
-        here = here.get("items") if isinstance(part, int) else here.get("properties", {}).get(part)
-        if here is None:
-            return []
-    return list(_resolve(here, schema).get("properties", ()))
+    here: dict[str, Any] = schema
+    for part, following in pairwise(loc):
+        if isinstance(part, int):
+            here = here.get("items", {})
+        elif part in here.get("properties", {}):
+            here = here["properties"][part]
+        elif isinstance(here.get("additionalProperties"), dict):
+            here = here["additionalProperties"]
+        # Else the name of a union's member, which `_resolve` has gone into.
+        here = _resolve(here, following, schema)
+    return list(here.get("properties", ()))
 
 
-def _resolve(here: Any, schema: dict[str, Any]) -> dict[str, Any]:
-    for option in (here, *here.get("anyOf", ()), *here.get("allOf", ())):
-        if "$ref" in option:
-            resolved: dict[str, Any] = schema["$defs"][option["$ref"].rsplit("/", 1)[1]]
-            return resolved
-    for option in here.get("anyOf", ()):
-        if option.get("type") == "array":
-            return dict(option)
-    return dict(here)
+def _resolve(here: dict[str, Any], following: Any, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema behind references and unions that holds ``following``."""
+    if "$ref" in here:
+        return dict(schema["$defs"][here["$ref"].rsplit("/", 1)[1]])
+    reference = here.get("discriminator", {}).get("mapping", {}).get(following)
+    if reference is not None:
+        return _resolve({"$ref": reference}, None, schema)
+    options = [o for o in (*here.get("anyOf", ()), *here.get("allOf", ()))
+               if o.keys() & {"$ref", "items", "additionalProperties"}]  # fmt: skip
+    return _resolve(options[0], following, schema) if options else dict(here)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.fingerprint import DEFAULT_IDENTITY
-from harness.trace import Direction, Iteration, Text, Turn
+from harness.trace import Direction, Evaluation, Iteration, Text, Turn
 
 #: Unknown: nothing could be measured. Compares false with every threshold.
 UNKNOWN = float("nan")
@@ -145,6 +145,31 @@ class History:
         self.now = iteration
         turn = iteration.turn
         self._turns.append(turn)
+        self._add_totals(iteration)
+        if turn.calls:
+            self.calls += len(turn.calls)
+            self.has_tools = True
+            self._count_failures(turn)
+            self.idle_turns = 0
+        else:
+            self.idle_turns = 1 if turn.user else self.idle_turns + 1
+        evaluation = iteration.evaluation
+        if evaluation.score is not None:
+            self._score(evaluation.score)
+        if evaluation.failed or evaluation.parsed is not None:
+            self._count_evaluator(evaluation)
+        self._progress(iteration)
+        for (on, identity), trail in self._trails.items():
+            item = _SOURCES[on](self, turn, identity)
+            if item is not None:
+                trail.push(item)
+        for on, texts in self._texts.items():
+            if (text := _text_of(turn, on)) is not None:
+                self._note_text(on, texts, text)
+        for identity, calls in self._calls.items():
+            calls.extend(turn.call_prints.get(identity, ()))
+
+    def _add_totals(self, iteration: Iteration) -> None:
         if iteration.ms is None:
             self.elapsed_known = False
         else:
@@ -161,33 +186,14 @@ class History:
                 self.cost_known = False
             else:
                 self.cost_pico_usd += reply.cost
-        if turn.calls:
-            self.calls += len(turn.calls)
-            self.has_tools = True
-            self._count_failures(turn)
-            self.idle_turns = 0
-        else:
-            self.idle_turns = 1 if turn.user else self.idle_turns + 1
-        evaluation = iteration.evaluation
-        if evaluation.score is not None:
-            self._score(evaluation.score)
+
+    def _count_evaluator(self, evaluation: Evaluation) -> None:
+        self.evaluator_asked = True
         if evaluation.failed:
-            self.evaluator_asked = True
             self.unreachable += 1
-        elif evaluation.parsed is not None:
-            self.evaluator_asked = True
-            self.unreachable = 0
-            self.unparsed = 0 if evaluation.parsed else self.unparsed + 1
-        self._progress(iteration)
-        for (on, identity), trail in self._trails.items():
-            item = _SOURCES[on](self, turn, identity)
-            if item is not None:
-                trail.push(item)
-        for on, texts in self._texts.items():
-            if (text := _text_of(turn, on)) is not None:
-                self._note_text(on, texts, text)
-        for identity, calls in self._calls.items():
-            calls.extend(turn.call_prints.get(identity, ()))
+            return
+        self.unreachable = 0
+        self.unparsed = 0 if evaluation.parsed else self.unparsed + 1
 
     def trail(self, on: str, identity: str = DEFAULT_IDENTITY) -> Trail:
         """The trail of ``on`` (action, output, text, plan, feedback, reply, score direction)."""

@@ -61,6 +61,11 @@ class ScriptedLLM:
         self._next = dict.fromkeys(self._replies, 0)
 
     def ask(self, request: Request) -> Reply:
+        """The role's next reply.
+
+        Raises:
+            ReplayMiss: The script of the role is over.
+        """
         script = self._replies.get(request.role, [])
         at = self._next.get(request.role, 0)
         if at >= len(script):
@@ -94,7 +99,7 @@ class RecordedLLM:
     def turn(self, iteration: int) -> Turn | None:
         """What iteration ``iteration`` brought, or ``None`` at the end of the recording."""
         at = iteration - self._offset - 1
-        return self._turns[at] if at < len(self._turns) else None
+        return self._turns[at] if 0 <= at < len(self._turns) else None
 
     def switch(self, kind: str, iteration: int) -> bool:
         """Go on with the next branch of ``kind`` after ``iteration``; False if there is none."""
@@ -108,6 +113,11 @@ class RecordedLLM:
         return True
 
     def ask(self, request: Request) -> Reply:
+        """The recorded reply at the request's position.
+
+        Raises:
+            ReplayMiss: There is none; names the nearest one.
+        """
         turn = self.turn(request.iteration)
         if turn is None:
             self.unrecorded += 1

@@ -22,9 +22,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +34,8 @@ from pydantic import TypeAdapter, ValidationError
 from harness.errors import PresetError, choices
 from harness.fingerprint import digest, normalisation_version
 from harness.guards import ACTIONS, Guard, guard_class
+from harness.guards.all_of import AllOf
+from harness.guards.any_of import AnyOf
 from harness.mechanisms import Mechanisms
 from harness.scenario import Limits
 from harness.turns import WAIT_MS
@@ -158,10 +161,11 @@ def _hardened(guard: Guard) -> Guard:
 
 def guard_data(guard: Guard) -> dict[str, Any]:
     """A guard as plain data: kind, threshold, what it does, and its structural settings."""
-    action = guard.action
+    action, threshold = guard.action, guard.threshold
     data: dict[str, Any] = {
         "kind": guard.kind(),
-        "threshold": guard.threshold,
+        # 3 and 3.0 are equal, so they have to look equal in hashes too.
+        "threshold": int(threshold) if float(threshold).is_integer() else threshold,
         "on_fire": dict(action) if isinstance(action, Mapping) else action,
         **guard.settings(),
     }
@@ -296,7 +300,10 @@ def _merged(path: Path, name: str, inherited: Any, value: Any) -> Any:
             f"found {value!r}"
         )
     own = dict(value) if isinstance(value, dict) else {"bare": value}
-    if not isinstance(inherited, dict) or own.get("kind", name) != inherited.get("kind", name):
+    if not isinstance(inherited, dict):
+        return own
+    kind = inherited.get("kind", name)
+    if own.get("kind", kind) != kind:
         return own
     if _THRESHOLD_KEYS & set(own):
         inherited = {k: v for k, v in inherited.items() if k not in _THRESHOLD_KEYS}
@@ -330,16 +337,20 @@ def _guard(
             raise PresetError(
                 f"preset {path}: guards.{name}.{key}: must be a number, found {value!r}"
             )
-        values["threshold"] = round(value * names[key]) if names[key] != 1 else value
+        whole = names[key] != 1 and isfinite(value)
+        values["threshold"] = round(value * names[key]) if whole else value
     _check_actions(path, name, values.get("on_fire"))
     try:
         # Through JSON, because strict validation takes a table for a guard only there.
-        guard = _adapter(cls).validate_json(json.dumps(values))
+        guard = _adapter(cls).validate_json(json.dumps(values, default=str))
     except ValidationError as error:
-        allowed = [*cls.__dataclass_fields__, "kind", *cls.aliases]
+        allowed = [*(f.name for f in fields(cls)), "kind", *cls.aliases]
         raise PresetError(f"preset {path}: guards.{name}{problem(error, allowed)}") from None
+    if parts is None:
+        return guard
+    assert isinstance(guard, AllOf | AnyOf)
     # Set afterwards: they are guards already, not tables to validate.
-    return guard if parts is None else replace(guard, **{"guards": parts})
+    return replace(guard, guards=parts)
 
 
 @cache
@@ -348,19 +359,24 @@ def _adapter(cls: type[Guard]) -> TypeAdapter[Guard]:
 
 
 def _check_actions(path: Path, name: str, on_fire: Any) -> None:
-    steps = on_fire.values() if isinstance(on_fire, dict) else on_fire
-    for step in (steps,) if isinstance(steps, str) or steps is None else steps:
-        if step is not None and step not in ACTIONS:
+    if on_fire is None:
+        return
+    steps = list(on_fire.values()) if isinstance(on_fire, dict) else on_fire
+    for step in steps if isinstance(steps, list) else [steps]:
+        if not isinstance(step, str) or step not in ACTIONS:
             raise PresetError(f"preset {path}: guards.{name}.on_fire: {choices(step, ACTIONS)}")
-    if isinstance(on_fire, dict):
-        for level in on_fire:
-            try:
-                float(level)
-            except ValueError:
-                raise PresetError(
-                    f"preset {path}: guards.{name}.on_fire: levels are signal values, "
-                    f"found {level!r}"
-                ) from None
+    for level in on_fire if isinstance(on_fire, dict) else ():
+        if not _is_number(level):
+            raise PresetError(
+                f"preset {path}: guards.{name}.on_fire: levels are signal values, found {level!r}"
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not isnan(float(text))
+    except ValueError:
+        return False
 
 
 def _parts(path: Path, name: str, raw: dict[str, Any], built: dict[str, Guard]) -> tuple[Guard, ...]:
@@ -396,6 +412,10 @@ def _settings(path: Path, raw: dict[str, Any]) -> dict[str, Any]:
                 raise PresetError(
                     f"preset {path}: settings.on_limit: {choices(value, ['best', 'raise'])}"
                 )
-        elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise PresetError(f"preset {path}: settings.{key}: must be 0 or more, found {value!r}")
+        elif key == "wait_ms" and not isinstance(value, int):
+            raise PresetError(
+                f"preset {path}: settings.{key}: must be whole milliseconds, found {value!r}"
+            )
     return raw

@@ -6,8 +6,8 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,18 +120,18 @@ def run(
         raise HarnessError(
             f"run: workers and repetitions must be 1 or more, found {workers} and {repetitions}"
         )
-    paths = [str(path) for path in paths]
-    files = find(paths)
+    given = [str(path) for path in paths]
+    files = find(given)
     total = sum(raw.size for raw in read_raw(files))
     if total == 0:
-        raise ScenarioError(f"scenarios: none found in {', '.join(paths) or 'nothing'}")
+        raise ScenarioError(f"scenarios: none found in {', '.join(given) or 'nothing'}")
     chosen = tuple(presets)
     if not chosen:
         raise HarnessError("run: needs at least one preset")
     run_id = run_id or new_run_id()
     store.create()
     options = {
-        "paths": [str(Path(path).resolve()) for path in paths],
+        "paths": [str(Path(path).resolve()) for path in given],
         "presets": [preset.source for preset in chosen],
         "observe": observe,
         "repetitions": repetitions,
@@ -139,9 +139,15 @@ def run(
     start_ms, done = _begin(store, run_id, options, resume)
     job = Job(run_id, chosen, observe, repetitions, start_ms * 1_000_000, done, otlp_wanted())
     try:
-        result = _carry_out(job, files, store, workers, resume, total, on_progress)
+        result = _carry_out(
+            job, files, store, workers=workers, resume=resume, total=total, on_progress=on_progress
+        )
+    except StoreError:
+        # Writing the state would fail as well, after as long a wait; the run can be resumed.
+        raise
     except BaseException:
-        store.execute("UPDATE runs SET state = 'failed' WHERE run_id = ?", [run_id])
+        with suppress(StoreError):
+            store.execute("UPDATE runs SET state = 'failed' WHERE run_id = ?", [run_id])
         raise
     store.execute("UPDATE runs SET state = 'complete' WHERE run_id = ?", [run_id])
     return result
@@ -179,6 +185,7 @@ def _carry_out(
     job: Job,
     files: list[Path],
     store: Store,
+    *,
     workers: int,
     resume: bool,
     total: int,
@@ -189,8 +196,10 @@ def _carry_out(
     for batch in _batches(job, _chunks(read_raw(files)), workers):
         for scenario, where in batch.scenarios:
             if scenario in seen:
-                raise ScenarioError(
-                    f"{where}: id {scenario!r} is already used at {seen[scenario]}"
+                raise _with_advice(
+                    ScenarioError(f"{where}: id {scenario!r} is already used at {seen[scenario]}"),
+                    episodes,
+                    job.run_id,
                 )
             seen[scenario] = where
         if batch.tables:
@@ -199,15 +208,19 @@ def _carry_out(
         skipped += batch.skipped
         lost += batch.spans_lost
         if batch.error is not None:
-            raise type(batch.error)(
-                f"{batch.error} [{episodes} episodes are stored; once mended, go on with: "
-                f"--resume {job.run_id}]"
-                if episodes
-                else str(batch.error)
-            )
+            raise _with_advice(batch.error, episodes, job.run_id)
         if on_progress is not None:
             on_progress(len(seen), total)
     return RunResult(job.run_id, len(seen), episodes, skipped, lost if job.otlp else None)
+
+
+def _with_advice(error: HarnessError, episodes: int, run_id: str) -> HarnessError:
+    """The error, and how to go on where something is stored already."""
+    if not episodes:
+        return error
+    return type(error)(
+        f"{error} [{episodes} episodes are stored; once mended, go on with: --resume {run_id}]"
+    )
 
 
 def _chunks(raws: Iterable[Raw]) -> Iterator[list[Raw]]:
@@ -228,16 +241,19 @@ def _batches(job: Job, chunks: Iterator[list[Raw]], workers: int) -> Iterator[Ba
     """Batches in the order of the chunks, whoever replayed them; at most a few wait."""
     if workers == 1:
         worker = Worker(job)
-        for chunk in chunks:
-            yield from worker.replay(chunk)
-        yield worker.close()
+        try:
+            for chunk in chunks:
+                yield from worker.replay(chunk)
+            yield worker.flush()
+        finally:
+            worker.close()
         return
     context = get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, context, _start, (job,)) as pool:
         waiting: list[Future[list[Batch]]] = []
         try:
             for chunk in chunks:
-                waiting.append(pool.submit(partial(_replay_chunk, job), chunk))
+                waiting.append(pool.submit(_replay_chunk, chunk))
                 if len(waiting) > 2 * workers:
                     yield from waiting.pop(0).result()
             while waiting:
@@ -247,10 +263,20 @@ def _batches(job: Job, chunks: Iterator[list[Raw]], workers: int) -> Iterator[Ba
                 future.cancel()
 
 
-def _replay_chunk(job: Job, chunk: list[Raw]) -> list[Batch]:
+#: In a worker process: the job that it was started with, then the worker that carries it out.
+_OF_THIS_PROCESS: list[Job | Worker] = []
+
+
+def _start(job: Job) -> None:
+    _OF_THIS_PROCESS[:] = [job]
+
+
+def _replay_chunk(chunk: list[Raw]) -> list[Batch]:
     """One chunk in a worker process."""
-    worker = Worker(job)
-    return [*worker.replay(chunk), worker.close()]
+    worker = _OF_THIS_PROCESS[0]
+    if isinstance(worker, Job):
+        worker = _OF_THIS_PROCESS[0] = Worker(worker)
+    return [*worker.replay(chunk), worker.flush()]
 
 
 class Worker:
@@ -283,12 +309,17 @@ class Worker:
             return
         yield self._take()
 
-    def close(self) -> Batch:
-        """The last batch: nothing but the count of lost spans."""
+    def flush(self) -> Batch:
+        """The last batch of a chunk: nothing but the count of lost spans."""
         batch = self._take()
         if self._sink is not None:
-            batch.spans_lost = self._sink.close()
+            batch.spans_lost = self._sink.flush()
         return batch
+
+    def close(self) -> None:
+        """Send what is on its way to the OTLP endpoint, and let go of it."""
+        if self._sink is not None:
+            self._sink.close()
 
     def _episodes(self, scenario: Scenario) -> None:
         job = self._job

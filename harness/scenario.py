@@ -10,16 +10,54 @@ import json
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from harness.fingerprint import digest
 from harness.trace import ExitReason
+from harness.validation import ImpossibleError, problem
 
 SCHEMA = "harness/scenario@1"
 
-Count = Annotated[int, Field(ge=0)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+#: Bounds that no real recording comes near; within them every sum fits into 64 bits.
+MAX_COUNT = 10**12
+MAX_AMOUNT = 1e12
+MAX_TOKENS = 10**10
+MAX_MS = 10**12
+#: Brackets within brackets in arguments and other free values.
+MAX_DEPTH = 100
+
+
+def _shallow(value: Any) -> Any:
+    """Refuse what later recursion or printing could not take."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+            elif isinstance(item, int) and item.bit_length() > 10_000:
+                raise ValueError("an integer of so many digits is not allowed")
+        if not below:
+            return value
+        level = below
+    raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+
+
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+Amount = Annotated[float, Field(ge=0, le=MAX_AMOUNT, allow_inf_nan=False)]
+Finite = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT, allow_inf_nan=False)]
+Json = Annotated[Any, AfterValidator(_shallow)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_shallow)]
 # Enumerations arrive as text in JSON and YAML; everything else stays strict.
 Reason = Annotated[ExitReason, Field(strict=False)]
 
@@ -56,10 +94,10 @@ class CallSpec(Model):
     """A recorded tool call. ``ok`` left out means: exit code 0 where there is one, else true."""
 
     tool: str
-    args: Any = None
+    args: Json = None
     result: str | None = None
     ok: bool | None = None
-    exit_code: int | None = None
+    exit_code: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     ms: Count | None = None
     key: bool = False
     builtin: bool = False
@@ -69,12 +107,14 @@ class Passed(Model):
     """A score as tests passed of tests run."""
 
     passed: Count
-    total: Annotated[int, Field(gt=0)]
+    total: Annotated[int, Field(gt=0, le=MAX_COUNT)]
 
     @model_validator(mode="after")
     def _bounded(self) -> Passed:
         if self.passed > self.total:
-            raise ValueError(f"passed ({self.passed}) is more than total ({self.total})")
+            raise ImpossibleError(
+                f"{self.passed} is more than total, which is {self.total}", "passed"
+            )
         return self
 
 
@@ -89,7 +129,7 @@ class ReflectionOrder(Model):
     """A handler sets the level of the next reflection."""
 
     level: Literal["none", "minimal", "standard", "deep", "critical"]
-    data: dict[str, Any] = {}
+    data: JsonObject = {}
 
 
 class Handler(Model):
@@ -113,13 +153,26 @@ class Step(Model):
     output: str | None = None
     plan: str | None = None
     score: Finite | Passed | None = None
-    judge: str | dict[str, Any] | None = None
+    judge: str | JsonObject | None = None
     feedback: str | None = None
-    roles: dict[str, str | dict[str, Any] | list[str | dict[str, Any]]] = {}
+    roles: dict[str, str | JsonObject | list[str | JsonObject]] = {}
     handler: Handler | None = None
     writes: list[str] | None = None
     confirms: list[Confirmation] = []
     loop: str | None = None
+
+    @model_validator(mode="after")
+    def _replies(self) -> Step:
+        """An object that looks like a reply (text, usage, error ...) has to be one."""
+        for name, value in (("judge", self.judge), *self.roles.items()):
+            for item in value if isinstance(value, list) else (value,):
+                if isinstance(item, dict) and item and set(item) <= set(ReplySpec.model_fields):
+                    at = ("judge",) if name == "judge" else ("roles", name)
+                    try:
+                        ReplySpec.model_validate(item)
+                    except ValidationError as error:
+                        raise ImpossibleError(f"as a reply, {problem(error)[1:]}", *at) from None
+        return self
 
 
 class ScriptCheck(Model):
@@ -168,7 +221,7 @@ class Phase(Model):
 
     @model_validator(mode="after")
     def _unique(self) -> Phase:
-        _refuse_duplicates("check id", [check.id for check in self.checks])
+        _refuse_duplicates("checks", [check.id for check in self.checks])
         return self
 
 
@@ -204,7 +257,7 @@ class Recorded(Model):
     exit_reason: Reason | None = None
     exit_reason_source: Literal["explicit", "inferred"] = "explicit"
     outcome: str | None = None
-    limits: dict[str, Any] = {}
+    limits: JsonObject = {}
 
 
 class Truth(Model):
@@ -260,7 +313,7 @@ class Scenario(Model):
     tags: list[str] = []
     tools: Annotated[dict[str, Tool], BeforeValidator(_tools_by_name)] | None = None
     capabilities: list[str] = []
-    completion_marker: str | dict[str, Any] | None = None
+    completion_marker: str | JsonObject | None = None
     limits: Limits = Limits()
     phases: list[Phase] = []
     init: Init | None = None
@@ -276,17 +329,36 @@ class Scenario(Model):
         if bool(self.steps) == bool(self.generate):
             raise ValueError("needs either 'steps' (at least one) or 'generate'")
         if self.score_scale and self.score_scale[0] >= self.score_scale[1]:
-            raise ValueError(f"score_scale {self.score_scale} must rise from low to high")
-        _refuse_duplicates("phase id", [phase.id for phase in self.phases])
-        for number, step in enumerate(self.steps, 1):
+            raise ImpossibleError("must rise from low to high", "score_scale")
+        _refuse_duplicates("phases", [phase.id for phase in self.phases])
+        self._check_steps("steps", steps=self.steps)
+        for kind, branches in self.branches.items():
+            for number, steps in enumerate(branches):
+                self._check_steps("branches", kind, number, steps=steps)
+        return self
+
+    def _check_steps(self, *at: int | str, steps: list[Step]) -> None:
+        """Scores lie on the declared scale, and sums fit into the store."""
+        tokens = ms = 0
+        for number, step in enumerate(steps):
             if self.score_scale and isinstance(step.score, int | float):
                 low, high = self.score_scale
                 if not low <= step.score <= high:
-                    raise ValueError(
-                        f"step {number}: score {step.score} lies outside score_scale "
-                        f"{self.score_scale}"
-                    )
-        return self
+                    raise ImpossibleError(
+                        f"{step.score:g} lies outside score_scale, which is {low:g} to {high:g}",
+                        *at, number, "score",
+                    )  # fmt: skip
+            reply, usage = step.reply, step.reply.usage
+            if usage is not None:
+                tokens += usage.input + usage.cache_read + usage.cache_write
+                tokens += usage.output + usage.reasoning
+            ms += (reply.ms or 0) + step.idle_ms + sum(call.ms or 0 for call in step.calls)
+            if tokens > MAX_TOKENS or ms > MAX_MS:
+                raise ImpossibleError(
+                    f"brings the sums to {tokens:,} tokens and {ms:,} ms; at most "
+                    f"{MAX_TOKENS:,} and {MAX_MS:,} are allowed",
+                    *at, number,
+                )  # fmt: skip
 
     @property
     def family(self) -> str:
@@ -309,11 +381,11 @@ class Scenario(Model):
         return digest("scenario", json.dumps(data, sort_keys=True, separators=(",", ":")))
 
 
-def _refuse_duplicates(what: str, names: list[str]) -> None:
+def _refuse_duplicates(key: str, ids: list[str]) -> None:
     seen: set[str] = set()
-    for name in names:
+    for number, name in enumerate(ids):
         if name in seen:
-            raise ValueError(f"{what} {name!r} is used twice")
+            raise ImpossibleError(f"{name!r} is used twice", key, number, "id")
         seen.add(name)
 
 

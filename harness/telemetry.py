@@ -10,8 +10,10 @@ over OTLP/HTTP, best effort, and what was dropped or refused is counted.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,12 +25,19 @@ from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, Trace
 from opentelemetry.util.types import AttributeValue
 
 from harness import conventions as names
+from harness.errors import HarnessError
 from harness.ids import span_ids, trace_id
 from harness.trace import Call, Episode, Iteration, Reply
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _UNSET = Status(StatusCode.UNSET)
 _MS = 1_000_000  # ns in a ms
+#: Spans that may wait for the OTLP endpoint; more are dropped and counted.
+QUEUE_SPANS = 2**17
+#: A failed export that took longer than this found no backend, its retries included ...
+PATIENCE_S = 1.0
+#: ... which is then left alone for this long, so that not every batch waits for it.
+COOL_DOWN_S = 30.0
 Attributes = dict[str, AttributeValue]
 
 
@@ -49,7 +58,7 @@ class Projector:
     """
 
     def __init__(self, version: str) -> None:
-        self._resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "harness")})
+        self._resource = _resource()
         self._scope = InstrumentationScope("harness", version, names.SCHEMA_URL)
 
     def project(self, episode: Episode, episode_id: str, start_ns: int) -> Traced:
@@ -69,11 +78,12 @@ class Projector:
         for at, iteration in enumerate(episode.iterations):
             context = SpanContext(trace, ids.take(), False, _SAMPLED)
             iteration_ids.append(context.span_id)
-            end = clock + (iteration.ms or 0) * _MS
-            for name, attributes, start, stop in _children(iteration, clock):
+            children = list(_children(iteration, clock))
+            # Where the iteration's own time is unknown, it spans what is known of it.
+            end = max((clock + (iteration.ms or 0) * _MS, *(child[3] for child in children)))
+            for name, attributes, start, stop in children:
                 child = SpanContext(trace, ids.take(), False, _SAMPLED)
-                spans.append(
-                    self._span(name, child, context, attributes, start, min(stop, end)))
+                spans.append(self._span(name, child, context, attributes, start=start, end=stop))
             score = iteration.evaluation.score
             events = () if score is None else (
                 Event(
@@ -84,7 +94,8 @@ class Projector:
             )
             spans.append(
                 self._span(names.ITERATION_SPAN, context, root,
-                           _iteration_attributes(episode, iteration, at), clock, end, events))
+                           _iteration_attributes(episode, iteration, at), start=clock, end=end,
+                           events=events))
             clock = end
         failed = episode.exit_group in ("limit", "stuck", "paused")
         spans.append(
@@ -93,8 +104,8 @@ class Projector:
                 root,
                 None,
                 _episode_attributes(episode, episode_id),
-                start_ns,
-                clock,
+                start=start_ns,
+                end=clock,
                 status=Status(StatusCode.ERROR, episode.message) if failed else _UNSET,
             )
         )
@@ -106,6 +117,7 @@ class Projector:
         context: SpanContext,
         parent: SpanContext | None,
         attributes: Attributes,
+        *,
         start: int,
         end: int,
         events: Sequence[Event] = (),
@@ -129,8 +141,10 @@ class Projector:
 def _children(
     iteration: Iteration, start: int
 ) -> Iterator[tuple[str, Attributes, int, int]]:
-    """Name, attributes, start and end of the chat and tool spans: replies in series, the actor's
-    calls side by side after its reply."""
+    """Name, attributes, start and end of the chat and tool spans.
+
+    Replies come in series, the actor's calls side by side after its reply.
+    """
     clock = start
     for position, reply in enumerate(iteration.replies):
         end = clock + (reply.ms or 0) * _MS
@@ -191,6 +205,7 @@ def _iteration_attributes(episode: Episode, iteration: Iteration, at: int) -> At
         prefix + "number": iteration.number,
         prefix + "decision": decision.name,
         prefix + "path": decision.path,
+        names.TIME_KNOWN: iteration.ms is not None,
     }
     if decision.exit is not None:
         attributes[prefix + "exit_reason"] = decision.exit.value
@@ -204,6 +219,17 @@ def _iteration_attributes(episode: Episode, iteration: Iteration, at: int) -> At
         attributes[prefix + "best_score"] = best
     if elapsed is not None:
         attributes[prefix + "elapsed_ms"] = elapsed
+    held = [c for c in decision.conditions if c.state != "unknown"]
+    if held:
+        attributes[prefix + "conditions"] = tuple(
+            f"{c.name}={c.reason.value}:{c.action}:{c.state}" for c in held
+        )
+    return attributes | _readings(episode, at)
+
+
+def _readings(episode: Episode, at: int) -> Attributes:
+    """What each guard measured, and which of them fired or could not judge."""
+    attributes: Attributes = {}
     fired, unknown = [], []
     for series in episode.series:
         signal = series.signals[at]
@@ -215,11 +241,6 @@ def _iteration_attributes(episode: Episode, iteration: Iteration, at: int) -> At
             unknown.append(series.guard)
     if fired:
         attributes[names.FIRED] = tuple(fired)
-        attributes[prefix + "conditions"] = tuple(
-            f"{c.name}={c.reason.value}:{c.action}:{c.state}"
-            for c in decision.conditions
-            if c.state != "unknown"
-        )
     if unknown:
         attributes[names.UNKNOWN] = tuple(unknown)
     return attributes
@@ -242,8 +263,18 @@ def _episode_attributes(episode: Episode, episode_id: str) -> Attributes:
     attributes[names.EPISODE + "exit_reason"] = episode.exit_reason.value
     attributes[names.EPISODE + "exit_group"] = episode.exit_group
     for series in episode.series:
-        attributes[names.THRESHOLD + series.guard] = float(series.threshold)
+        # An infinite threshold never fires, and JSON cannot write it.
+        if math.isfinite(series.threshold):
+            attributes[names.THRESHOLD + series.guard] = float(series.threshold)
     return attributes
+
+
+def _resource() -> Resource:
+    """What the standard variables say; the service is ``harness`` where they name none."""
+    found = Resource.create()
+    if str(found.attributes["service.name"]).startswith("unknown_service"):
+        return found.merge(Resource({"service.name": "harness"}))
+    return found
 
 
 class _Counting(SpanExporter):
@@ -251,12 +282,18 @@ class _Counting(SpanExporter):
 
     def __init__(self, inner: SpanExporter) -> None:
         self._inner = inner
+        self._resume_at = 0.0
         self.taken = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        begun = time.monotonic()
+        if begun < self._resume_at:
+            return SpanExportResult.FAILURE
         result = self._inner.export(spans)
         if result is SpanExportResult.SUCCESS:
             self.taken += len(spans)
+        elif time.monotonic() - begun > PATIENCE_S:
+            self._resume_at = time.monotonic() + COOL_DOWN_S
         return result
 
     def shutdown(self) -> None:
@@ -269,45 +306,66 @@ class _Counting(SpanExporter):
 class OtlpSink:
     """Sends spans to the OTLP/HTTP endpoint that the standard variables name, best effort.
 
-    The batch processor drops silently when its queue is full; ``lost`` is counted after
-    ``close``: spans handed in that the backend did not confirm.
+    The batch processor drops silently when its queue is full, so what is lost is counted here:
+    spans handed in that the backend did not confirm.
+
+    Raises:
+        HarnessError: A standard variable has a value that cannot be used.
     """
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
-        if exporter is None:
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        try:
+            if exporter is None:
+                from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-            exporter = OTLPSpanExporter()
-        self._exporter = _Counting(exporter)
-        self._processor = BatchSpanProcessor(self._exporter)
-        # The provider is asked for nothing but the sampler that the standard variables name.
-        self._sampler = TracerProvider(shutdown_on_exit=False).sampler
+                exporter = OTLPSpanExporter()
+            self._exporter = _Counting(exporter)
+            # A replay makes spans faster than any backend takes them; the SDK's own queue of 2,048
+            # would drop most of a healthy run.
+            queue = None if "OTEL_BSP_MAX_QUEUE_SIZE" in os.environ else QUEUE_SPANS
+            self._processor = BatchSpanProcessor(self._exporter, max_queue_size=queue)
+            # The provider is asked for nothing but the sampler that the variables name.
+            self._sampler = TracerProvider(shutdown_on_exit=False).sampler
+        except ValueError as error:
+            raise HarnessError(f"telemetry: a variable OTEL_*: {error}") from None
         self._lock = threading.Lock()
+        self._told = 0
         self.sent = 0
 
     def send(self, traced: Traced) -> None:
         """Hand in the spans of one episode; sampled by trace id where a sampler is configured."""
         root = traced.spans[-1]
         decision = self._sampler.should_sample(None, traced.trace_id, root.name)
-        if not decision.decision.is_sampled():
+        if not decision.decision.is_sampled():  # type: ignore[no-untyped-call]
             return
         for span in traced.spans:
             self._processor.on_end(span)
         with self._lock:
             self.sent += len(traced.spans)
 
-    def close(self) -> int:
-        """Flush, shut down, and return how many spans were lost."""
+    def flush(self) -> int:
+        """Wait for what is on its way; how many spans were lost since the last flush.
+
+        A dead backend delays this by one export, as long as the exporter's timeout.
+        """
         self._processor.force_flush()
-        self._processor.shutdown()
-        return self.sent - self._exporter.taken
+        lost = self.sent - self._exporter.taken
+        newly, self._told = lost - self._told, lost
+        return newly
+
+    def close(self) -> int:
+        """Flush and shut down; how many spans were lost since the last flush."""
+        lost = self.flush()
+        self._processor.shutdown()  # type: ignore[no-untyped-call]
+        return lost
 
 
 def otlp_wanted() -> bool:
     """Whether the standard variables name an OTLP endpoint (and do not disable the SDK)."""
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
-    if os.environ.get("OTEL_TRACES_EXPORTER", "otlp") not in ("otlp", ""):
+    exporters = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
+    if "otlp" not in (name.strip() for name in exporters.split(",")):
         return False
     return bool(
         os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")

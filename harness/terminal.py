@@ -6,6 +6,7 @@ Recorded text is hostile: control characters are shown, never sent to the termin
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from harness.errors import ReaderGone
 from harness.prices import PICO_PER_USD
 
 GROUP_STYLES = {
@@ -25,23 +27,43 @@ GROUP_STYLES = {
     "undecided": "dim",
 }  # fmt: skip
 Justify = Literal["left", "right"]
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+#: Below this width nothing can be read.
+MIN_WIDTH = 40
+#: Control characters, and what turns, hides or breaks text: marks of direction, characters
+#: without width, line separators, lone surrogates, tags.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
+    "\ud800-\udfff\ufeff\U000e0000-\U000e007f]"
+)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # Rich would make this an error.
+        raise ReaderGone
 
 
 def out() -> Console:
     """Standard output; 80 columns where it is no terminal, so that output is the same anywhere."""
-    return Console(width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 80,
-                   highlight=False, soft_wrap=False)  # fmt: skip
+    columns = os.environ.get("COLUMNS", "")
+    width = max(int(columns), MIN_WIDTH) if columns.isdecimal() and int(columns) else 80
+    known = sys.stdout.isatty() and not columns
+    return _Console(width=None if known else width, highlight=False, soft_wrap=False, emoji=False)
 
 
 def err() -> Console:
     """Standard error."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+
+
+def inert(text: str) -> str:
+    """Text whose control characters are shown as code points."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plain(text: str, *, most: int | None = None) -> str:
     """Recorded text, safe to print: control characters shown as code points, markup inert."""
-    shown = _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    shown = inert(text)
     if most is not None:
         shown = " ".join(shown.split())
         shown = shown if len(shown) <= most else shown[: most - 1] + "…"
@@ -63,7 +85,7 @@ def table(
 
 def styled(reason: str, group: str) -> str:
     """An exit reason in its group's colour."""
-    return f"[{GROUP_STYLES[group]}]{reason}[/]"
+    return f"[{GROUP_STYLES.get(group, 'default')}]{plain(reason)}[/]"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -93,9 +115,53 @@ def seconds(ms: int | None) -> str:
     return "?" if ms is None else f"{ms / 1000:,.1f}s"
 
 
+def records(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows one below the other, for more columns than the terminal has room for."""
+    names = [plain(name, most=30) for name in columns]
+    width = max(map(len, names), default=0)
+    return "\n\n".join(
+        "\n".join(
+            f"[bold]{name}[/]{' ' * (width - len(name))}  {value}"
+            for name, value in zip(names, row, strict=True)
+        )
+        for row in rows
+    )
+
+
 def json_line(record: dict[str, Any]) -> None:
     """One JSON object on one line of standard output."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    try:
+        line = json.dumps(record, ensure_ascii=ascii_only, default=str, allow_nan=False)
+    except ValueError:
+        line = json.dumps(_finite(record), ensure_ascii=ascii_only, default=str)
+    # What is left are characters inside texts; escaped they mean the same.
+    write(_CONTROL.sub(_json_escape, line) + "\n")
+
+
+def write(text: str) -> None:
+    """Text to standard output as it is."""
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        # Typer would make this an error.
+        raise ReaderGone from None
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code < 0x10000 else json.dumps(match[0])[1:-1]
+
+
+def _finite(value: Any) -> Any:
+    """JSON has neither NaN nor infinity: they become null and texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if value != value else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
 
 
 class ProgressBar:

@@ -95,7 +95,9 @@ def turn_from(
     calls = tuple(call_from(c, tools.get(c.tool, _NO_TOOL), wait_ms) for c in step.calls)
     failed = [call for call in calls if not call.ok]
     active = [call for call in calls if not call.waits and not call.transient]
-    moves, prints = _moves(active)
+    transient = bool(failed) and all(call.transient for call in failed)
+    # An outage is nobody's loop: such a turn feeds no stuck guard, whatever else it did.
+    moves, prints = _moves([] if transient else active)
     return Turn(
         reply=reply_from("actor", step.reply),
         text=_text(step.reply.text),
@@ -120,7 +122,7 @@ def turn_from(
         results=tuple(result_print(c.args, c.result or "") for c in active if c.ok),
         errors=_errors(active),
         failed=bool(failed),
-        transient=bool(failed) and all(call.transient for call in failed),
+        transient=transient,
         waiting=bool(calls) and all(call.waits for call in calls),
         passage_repeats=repeats(step.reply.text),
         source=source,

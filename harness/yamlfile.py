@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -16,11 +17,12 @@ def load_yaml(text: str, path: str) -> Any:
 
     Raises:
         ScenarioError: Not valid YAML, several documents, a tag, an alias, or a key used twice.
-            Aliases are refused because a few lines of them can stand for billions of values.
+            Aliases are refused because a few lines of them can stand for billions of values,
+            tags because they make values that JSON does not have.
     """
     yaml = YAML(typ="safe", pure=True)
     try:
-        _refuse_aliases(text, path)
+        _refuse_aliases_and_tags(text, path)
         return yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -28,33 +30,40 @@ def load_yaml(text: str, path: str) -> Any:
         raise ScenarioError(f"{path}:{line}: not valid YAML: {_words(error)}") from None
     except (YAMLError, ValueError) as error:
         words = " ".join(str(error).split())
-        raise ScenarioError(f"{path}: not valid YAML: {words}") from None
+        raise ScenarioError(f"{path}:1: not valid YAML: {words}") from None
     except RecursionError:
-        raise ScenarioError(f"{path}: nested too deeply") from None
+        raise ScenarioError(f"{path}:1: nested too deeply") from None
 
 
 def _words(error: MarkedYAMLError) -> str:
     return " ".join(str(part).strip() for part in (error.context, error.problem) if part)
 
 
-def _refuse_aliases(text: str, path: str) -> None:
-    if "*" not in text:
+#: Where YAML may see an alias or a tag; most files have neither and need no second look.
+_MARKED = re.compile(r"(?:^|[\s\[{,:])[*!]\S", re.MULTILINE)
+
+
+def _refuse_aliases_and_tags(text: str, path: str) -> None:
+    if not _MARKED.search(text):
         return
     from ruamel.yaml.events import AliasEvent
 
     for event in YAML(typ="safe", pure=True).parse(text):
+        line = event.start_mark.line + 1
         if isinstance(event, AliasEvent):
             raise ScenarioError(
-                f"{path}:{event.start_mark.line + 1}: alias *{event.anchor} is not allowed; "
-                "write the value out"
+                f"{path}:{line}: alias *{event.anchor} is not allowed; write the value out"
             )
+        if getattr(event, "tag", None) is not None:
+            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+            raise ScenarioError(f"{path}:{line}: tag {tag} is not allowed; leave it out")
 
 
 def line_of(text: str, loc: tuple[int | str, ...]) -> int:
     """Line (from 1) of the deepest key of ``loc`` that the text has."""
     try:
         here: Any = YAML(typ="rt").load(text)
-    except YAMLError:
+    except (YAMLError, ValueError, RecursionError):
         return 1
     line = 1
     for part in loc:
@@ -63,7 +72,6 @@ def line_of(text: str, loc: tuple[int | str, ...]) -> int:
         elif isinstance(here, CommentedSeq) and isinstance(part, int) and part < len(here):
             line = here.lc.item(part)[0] + 1
         else:
-            # Names of union members stand in the location but not in the file.
-            continue
+            break
         here = here[part]
     return line

@@ -111,10 +111,16 @@ def test_a_condition_in_another_state_is_kept_and_decides_nothing(state):
 
 
 @pytest.mark.parametrize("turn", ["switch_strategy", "delegate"])
-def test_what_ends_goes_before_what_only_turns(turn):
+def test_another_strategy_is_tried_before_a_later_row_stops(turn):
     turning, ending = condition("repetition", turn), condition("no_progress")
-    assert decide([turning, ending]).exit == "no_progress"
-    assert turn == decide([turning, condition("spin", "warn")]).name
+    assert decide([turning, ending]).name == turn
+    assert decide([ending, turning]).exit is None
+
+
+def test_a_phase_that_is_done_is_advanced_before_a_limit_stops():
+    done, limit = condition("phase_done", "advance_phase"), condition("max_iterations", "pause")
+    decision = decide([limit, done])
+    assert (decision.path, decision.name, decision.ends) == (2, "advance_phase", False)
 
 
 def test_of_two_that_turn_the_earlier_wins():

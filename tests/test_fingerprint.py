@@ -58,7 +58,6 @@ def test_what_moves_although_nothing_happened_is_removed(expected, text):
     assert expected == normalise(text)
 
 
-@pytest.mark.xfail(reason="normalise.toml: the process rule does not know JSON")
 def test_a_process_number_in_json_is_removed():
     assert normalise('{"pid": 4711}') == normalise('{"pid": 4712}')
 
@@ -129,7 +128,6 @@ def test_failures_of_the_agents_own(result, exit_code):
     assert not is_transient(result, exit_code)
 
 
-@pytest.mark.xfail(reason="transient.toml: its patterns are too wide here")
 @pytest.mark.parametrize(
     "result",
     [

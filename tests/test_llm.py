@@ -122,6 +122,12 @@ def test_step_j_of_a_branch_answers_iteration_switch_plus_j():
         llm.ask(Request("actor", 5))
 
 
+def test_before_its_first_step_a_branch_has_nothing():
+    llm = recorded(branches={"switch_strategy": [BRANCH]})
+    llm.switch("switch_strategy", 2)
+    assert llm.turn(2) is None
+
+
 def test_each_branch_is_taken_once():
     llm = recorded(branches={"switch_strategy": [BRANCH, [step(text="again")]]})
     assert [llm.switch("switch_strategy", n) for n in (1, 2, 3)] == [True, True, False]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from harness.guards import Guard, catalogue
@@ -94,12 +95,17 @@ def scenario_fields() -> st.SearchStrategy[dict[str, Any]]:
 THRESHOLDS = st.sampled_from([0, 0.02, 0.1, 0.5, 0.85, 1, 2, 3, 4, 150, 2000, 62_000, 21_000_000])
 
 
-def guards(kind: str, threshold: st.SearchStrategy[float] = THRESHOLDS) -> st.SearchStrategy[Guard]:
-    """Guards of one kind with any settings; ``on_fire`` is its default."""
+@st.composite
+def guards(draw: st.DrawFn, kind: str, threshold: st.SearchStrategy[float] = THRESHOLDS) -> Guard:
+    """Guards of one kind with any settings that it takes; ``on_fire`` is its default."""
     cls = catalogue()[kind]
     hints = get_type_hints(cls)
     names = [f.name for f in fields(cls) if f.name not in ("threshold", "on_fire")]
-    return st.builds(cls, threshold=threshold, **{n: _values(hints[n]) for n in names})
+    values = {name: draw(_values(hints[name])) for name in names}
+    try:
+        return cls(threshold=draw(threshold), **values)
+    except ValueError:
+        reject()
 
 
 def any_guard() -> st.SearchStrategy[Guard]:

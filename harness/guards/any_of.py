@@ -15,7 +15,8 @@ class AnyOf(Guard):
     """Stops when at least one of its guards fires in this iteration.
 
     ``guards`` names other guards of the preset. Three-valued: true if one fires, otherwise
-    unknown if one is unknown. It has the reason of the first guard that it names.
+    unknown if one is unknown. It has the reason of the first guard that it names, of those that
+    mean no success if there are any: a limit must never read as a success.
     """
 
     reason: ClassVar[ExitReason] = ExitReason.ERROR
@@ -27,7 +28,8 @@ class AnyOf(Guard):
 
     @property
     def exit_reason(self) -> ExitReason:
-        return self.guards[0].exit_reason
+        reasons = [guard.exit_reason for guard in self.guards]
+        return next((reason for reason in reasons if reason.group != "success"), reasons[0])
 
     def signal(self, history: History) -> float:
         verdicts = [judge(guard, history) for guard in self.guards]

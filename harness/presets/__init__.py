@@ -1,0 +1,1 @@
+"""Bundled presets, one TOML file each."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from harness.errors import StoreError
+from harness.errors import HarnessError, StoreError
 from harness.store.rows import EPISODE_TABLES, SHARED_TABLES, Rows
 
 if TYPE_CHECKING:
@@ -54,24 +54,44 @@ def arrow_schemas() -> dict[str, pa.Schema]:
 
 
 def to_arrow(rows: Rows) -> dict[str, pa.Table]:
-    """Rows as Arrow tables, empty ones left out."""
+    """Rows as Arrow tables, empty ones left out.
+
+    Raises:
+        HarnessError: A number that no column can hold.
+    """
     tables = dict(rows.tables)
     tables["messages"] = list(rows.texts.items())
     return {
-        name: _table(arrow_schemas()[name], content) for name, content in tables.items() if content
+        name: _table(name, arrow_schemas()[name], content)
+        for name, content in tables.items()
+        if content
     }
 
 
-def _table(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+def _table(name: str, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     columns = zip(*rows, strict=True)
     return pa.table(
-        [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)],
+        [_array(name, kind, column) for column, kind in zip(columns, schema, strict=True)],
         schema=schema,
     )
 
 
-def _is_lock_conflict(error: BaseException) -> bool:
-    return isinstance(error, duckdb.IOException) and "lock" in str(error).lower()
+def _array(table: str, column: pa.Field, values: Sequence[Any]) -> pa.Array:
+    try:
+        return pa.array(values, column.type)
+    except (pa.ArrowInvalid, OverflowError):
+        largest = max((v for v in values if isinstance(v, int)), key=abs, default=None)
+        raise HarnessError(
+            f"store: {table}.{column.name}: {largest} is too large for {column.type}"
+        ) from None
+
+
+def _in_use(error: BaseException) -> bool:
+    """Another process holds the file, or a thread of this one in another mode."""
+    text = str(error)
+    if isinstance(error, duckdb.IOException):
+        return "Could not set lock" in text or "used by another process" in text
+    return isinstance(error, duckdb.ConnectionException) and "different configuration" in text
 
 
 class Store:
@@ -130,7 +150,7 @@ class Store:
         try:
             connection = self._open(read_only, config)
         except duckdb.Error as error:
-            if _is_lock_conflict(error):
+            if _in_use(error):
                 raise StoreError(
                     f"store {self.path}: another process has held it for {self._wait_s:g} s; "
                     "close that program, or choose another file with --store"
@@ -146,8 +166,8 @@ class Store:
     def _open(self, read_only: bool, config: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
         retrying = Retrying(
             stop=stop_after_delay(self._wait_s),
-            wait=wait_random_exponential(multiplier=0.02, max=0.5),
-            retry=retry_if_exception(_is_lock_conflict),
+            wait=wait_random_exponential(multiplier=0.02, max=0.1),
+            retry=retry_if_exception(_in_use),
             reraise=True,
         )
         return retrying(duckdb.connect, str(self.path), read_only=read_only, config=dict(config))
@@ -203,6 +223,11 @@ class Store:
             for name, table in tables.items():
                 connection.register("batch", table)
                 key = SHARED_TABLES.get(name)
+                if name == "scenarios":
+                    # Truth and title may have changed under the same content.
+                    connection.execute(
+                        "DELETE FROM scenarios WHERE content_hash IN (SELECT content_hash FROM batch)"
+                    )
                 source = f"batch ANTI JOIN {name} USING ({key})" if key else "batch"
                 connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {source}")
                 connection.unregister("batch")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import SpanContext
 
 from harness.fingerprint import digest
 from harness.preset import Preset
@@ -61,7 +63,7 @@ class Rows:
 
     def add_preset(self, preset: Preset) -> None:
         """A preset that episodes ran under."""
-        data = _encode(preset.as_data())
+        data = _encode(_finite(preset.as_data()))
         self.tables["presets"].append((preset.hash, preset.name, preset.title, data))
 
     def add_episode(self, run_id: str, episode_id: str, episode: Episode, traced: Traced) -> None:
@@ -110,8 +112,9 @@ class Rows:
                 decision.exit.value if decision.exit else None, evaluation.score,
                 evaluation.score_source, episode.best[at], conditions_json(decision),
                 *_totals(iteration.replies), iteration.ms, episode.elapsed[at],
-                text(turn.reply.text), text(turn.output and turn.output.text),
-                text(turn.feedback and turn.feedback.text), text(turn.plan and turn.plan.text),
+                text(turn.reply.text), text(turn.output.text if turn.output else None),
+                text(turn.feedback.text if turn.feedback else None),
+                text(turn.plan.text if turn.plan else None),
                 text(turn.user), text(turn.nudge), f"{span_id:016x}",
             )
         )  # fmt: skip
@@ -134,12 +137,9 @@ class Rows:
             )  # fmt: skip
 
     def _text(self, text: str | None) -> int | None:
-        """Hash of a text, which is kept for ``messages``; empty texts are NULL but for results."""
-        if not text:
-            return None if text is None else self._keep("")
-        return self._keep(text)
-
-    def _keep(self, text: str) -> int:
+        """Hash of a text, which is kept for ``messages``; NULL where there is none."""
+        if text is None:
+            return None
         hashed = text_hash(text)
         self.texts[hashed] = text
         return hashed
@@ -173,6 +173,15 @@ def _totals(replies: Iterable[Reply]) -> tuple[int | None, ...]:
     return (*tokens, cost if cost_known else None)
 
 
+def _finite(value: Any) -> Any:
+    """Plain data as JSON can hold it: an infinite threshold is written ``"inf"``, as in TOML."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _model(episode: Episode) -> str | None:
     for iteration in episode.iterations:
         if iteration.turn.reply.model:
@@ -199,8 +208,7 @@ def _condition(condition: Condition, won: bool) -> dict[str, Any]:
 
 def span_row(span: ReadableSpan) -> Row:
     """One span as it would be exported."""
-    context = span.context
-    assert context is not None
+    context = cast("SpanContext", span.context)
     events = [
         {"name": e.name, "time_ns": e.timestamp, "attributes": dict(e.attributes or {})}
         for e in span.events

@@ -165,7 +165,7 @@ CREATE TABLE calls (
     args_hash   UBIGINT NOT NULL,
     result_hash UBIGINT,
     ok          BOOLEAN NOT NULL,
-    exit_code   INTEGER,
+    exit_code   BIGINT,
     ms          BIGINT,
     waits       BOOLEAN NOT NULL,
     transient   BOOLEAN NOT NULL,

@@ -43,6 +43,11 @@ FIRES = {
         NoProgress(),
         [read("a", "ok"), read("a", "ok"), read("b", "x", ms=60_000), read("a", "ok")],
     ),
+    "a turn that waits for one call and repeats another has not only waited": at(
+        3,
+        NoProgress(),
+        3 * [step(call("sleep", {}, "ok", ms=60_000), call("read", {"path": "a"}, "ok"))],
+    ),
     "a transient failure in between is passed over": at(
         4,
         NoProgress(),
@@ -64,6 +69,9 @@ HOLDS = {
     ),
     "a declared waiting tool is passed over": holds(
         NoProgress(), 5 * [read("a", "queued")], tools={"read": {"waits": True}}
+    ),
+    "waiting is passed over where the workspace is recorded, too": holds(
+        NoProgress(), [wrote("a"), *4 * [read("b", "same", ms=60_000)]]
     ),
     "transient failures are passed over": holds(
         NoProgress(), [read("a", "ok"), *4 * [read("a", "HTTP 429", ok=False)]]

@@ -52,3 +52,10 @@ def test_an_iteration_without_a_score_is_unknown():
 
 def test_confirmations_measure_the_worst_of_the_last_scores():
     assert signals(Quality(confirmations=2), scored(0.9, 0.7, 0.8))[-1] == 0.7
+
+
+@pytest.mark.parametrize(
+    ("score", "scale"), [(4, [1, 10]), ({"passed": 1, "total": 3}, None)], ids=["scale", "tests"]
+)
+def test_a_score_is_rounded_to_nine_decimals(score, scale):
+    assert signals(Quality(), [step(score=score)], score_scale=scale) == [0.333333333]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.guards.recurrence import Recurrence
 from harness.guards.spin import Spin
 from harness.guards.transient_errors import TransientErrors
 from tests.examples import at, call, first_fire, holds, signals, step
@@ -54,6 +55,11 @@ def test_when_it_fires(case):
 
 def test_an_outage_is_infrastructure_and_pauses():
     assert (TransientErrors.reason, TransientErrors().action) == ("infrastructure", "pause")
+
+
+@pytest.mark.parametrize("guard", [Spin(), Recurrence()], ids=["spin", "recurrence"])
+def test_a_turn_whose_failed_calls_are_all_transient_feeds_no_stuck_guard(guard):
+    assert all(signal != signal for signal in signals(guard, 3 * [step(FINE, DOWN)]))
 
 
 def test_an_outage_feeds_no_spin():
