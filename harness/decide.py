@@ -25,10 +25,12 @@ class Row:
     kinds: tuple[str, ...]
 
 
+#: Conditions that mean success; none of them holds while a check of any phase is open.
+SUCCESS_KINDS = ("completed", "quality", "verified", "nothing_to_fix")
 #: Where a decision is ``""`` it is named after the guard's action: stop, pause, delegate, ...
 CHAIN: tuple[Row, ...] = (
-    Row(0, "pause", ("goal_changed", "goal_ambiguous")),
-    Row(1, "finalize", ("completed", "quality", "verified", "nothing_to_fix")),
+    Row(0, "pause", ("goal_changed", "goal_ambiguous", "goal_overlap")),
+    Row(1, "finalize", SUCCESS_KINDS),
     Row(2, "advance_phase", ("phase_done",)),
     Row(3, "pause_blocked", ("blocked", "unfixable")),
     Row(4, "pause_infrastructure", ("infrastructure", "transient_errors")),
@@ -43,12 +45,12 @@ CHAIN: tuple[Row, ...] = (
             "max_rounds", "max_iterations", "time_budget", "token_budget", "cost_budget",
             "tool_budget",
             # stuck guards
-            "repeated_error", "spin", "cycle", "oscillation", "repetition", "recurrence",
-            "text_loop", "stagnation", "patience", "regression", "monologue", "all_of", "any_of",
+            "repeated_error", "repeated_failure", "spin", "spin_layers", "tool_spin", "cycle",
+            "oscillation", "repetition", "recurrence", "text_loop", "stagnation", "patience", "regression", "monologue", "all_of", "any_of",
         ),
     ),
     Row(9, "", ("no_progress",)),
-    Row(CONTINUE, "continue", ("agent_finished",)),
+    Row(CONTINUE, "finalize", ("agent_finished",)),
 )  # fmt: skip
 
 _RANK: dict[str, tuple[int, int, str]] = {

@@ -107,11 +107,14 @@ def _presets() -> str:
     parts = ["# Presets"]
     parts.append(
         "Data files; `harness run --preset NAME`, or a `.toml` file of your own that `extends` "
-        "one of these."
+        "one of these. Presets named `peer-...` reproduce, with the harness's own guards, the default "
+        "rules of other agents and libraries: what would theirs have done on these runs?"
     )
-    for name in bundled():
+    for name, path in bundled().items():
         preset = load_preset(name)
         parts += [f"## {name}", preset.title + "."]
+        if path.parent.name == "peers":
+            parts.append(_remarks(path))
         rows = []
         for guard_name, guard in preset.guards.items():
             data = guard_data(guard)
@@ -127,6 +130,13 @@ def _presets() -> str:
                 name if value is True else f"{name} {value}".replace("'", "").replace("{", "(")
                 .replace("}", ")") for name, value in on.items()) + ".")  # fmt: skip
     return "\n\n".join(parts)
+
+
+def _remarks(path: Path) -> str:
+    """The comment at the head of a preset's file: what it reproduces and what it leaves out."""
+    head = path.read_text("utf-8").partition("\n[")[0]
+    lines = (line[1:].removeprefix(" ") for line in head.splitlines() if line.startswith("#"))
+    return "\n".join(lines)
 
 
 def _chain() -> str:

@@ -10,7 +10,7 @@ from harness.decide import is_pause
 from harness.history import History
 from harness.preset import Preset
 from harness.scenario import Scenario
-from harness.trace import Decision, ExitReason, Iteration, Replay, Status
+from harness.trace import Decision, ExitReason, Iteration, Replay, Status, Turn
 
 #: Reasons why a model stops talking by itself.
 _OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence"})
@@ -71,11 +71,33 @@ def _own_finish(
     last = iterations[-1].turn if iterations else None
     if recorded is not None and last is not None and last.source[0] == "":
         return recorded is ExitReason.AGENT_FINISHED, scenario.recorded.exit_reason_source
-    if last is None or last.calls or last.reply.error or not history.has_tools:
-        return False, "unknown"
-    if last.reply.finish_reason in _OWN_STOP:
+    if last is not None and stops_by_itself(last, history.has_tools):
         return True, "inferred"
     return False, "unknown"
+
+
+def stops_by_itself(turn: Turn, has_tools: bool | None) -> bool:
+    """Whether an agent that has tools ended its turn by itself, without a call."""
+    if turn.calls or turn.reply.error or not has_tools:
+        return False
+    return turn.reply.finish_reason in _OWN_STOP
+
+
+def summary(
+    end: Ending, iterations: Sequence[Iteration], history: History, missing: Sequence[str]
+) -> str:
+    """What is written however an episode ends: cause, best result, what stays open, what was
+    learned."""
+    parts = [f"{end.status}: {end.message}."]
+    if history.best_iteration is not None:
+        parts.append(f"Best score {history.best_score:g} in iteration {history.best_iteration}.")
+    if missing:
+        parts.append(f"Still open: {'; '.join(missing)}.")
+    lessons = [it.evaluation.lesson for it in iterations if it.evaluation.lesson]
+    if lessons:
+        words = "; ".join(lesson.avoid or lesson.mistake or "" for lesson in lessons[-3:])
+        parts.append(f"Lessons: {words}.")
+    return " ".join(parts)
 
 
 def _weak(history: History, escalate_below: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 
@@ -27,7 +27,19 @@ class StoreError(HarnessError):
 
 
 class ReplayMiss(HarnessError):  # noqa: N818 - a miss is an answer, not a fault
-    """A role was asked for a reply that the recording does not hold."""
+    """A role was asked for a reply that the recording does not hold.
+
+    Args:
+        explain: Words for the message; only worked out when somebody reads it, because a
+            mechanism that merely abstains does not.
+    """
+
+    def __init__(self, explain: Callable[[], str]) -> None:
+        super().__init__()
+        self._explain = explain
+
+    def __str__(self) -> str:
+        return self._explain()
 
 
 class Interrupted(HarnessError):  # noqa: N818 - nothing went wrong

@@ -22,6 +22,7 @@ IDENTITIES: dict[str, str] = {
     "args+result": "args plus the result word for word",
     "args+normalised result": "args plus the result without ids, times, durations, hex, "
     "process numbers and temporary paths",
+    "result": "tool plus the result word for word, whatever the arguments",
     "error": "last non-empty line of a failed call's result, normalised",
     "batch": "the set of the turn's calls by args; order does not matter",
 }
@@ -111,6 +112,7 @@ def call_prints(tool: str, args: str, result: str | None, *, ok: bool) -> dict[s
         "args+result": digest(with_args, plain),
         "args+normalised result": digest(with_args, normalise(plain)),
         "batch": with_args,
+        "result": digest("result", tool, plain),
     }
     if not ok:
         prints["error"] = digest("error", normalise(last_line(plain)))

@@ -6,9 +6,10 @@ lengths and fingerprints are brought up to date there, or when a guard first ask
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from harness.fingerprint import DEFAULT_IDENTITY
+from harness.fingerprint import DEFAULT_IDENTITY, digest
+from harness.tallies import T, Tally
 from harness.trace import Direction, Evaluation, Iteration, Text, Turn
 
 #: Unknown: nothing could be measured. Compares false with every threshold.
@@ -49,6 +50,12 @@ class Trail:
             same = size >= period and items[size - period] == item
             matched[period] = matched[period] + 1 if same else 0
 
+    def clear(self) -> None:
+        """Forget everything, as if nothing had happened yet."""
+        self.items = []
+        self.run = self.alternation = 0
+        self._matched = [0] * len(self._matched)
+
     def laps(self, max_period: int) -> int:
         """Laps of the trailing cycle with a period of 2 to ``max_period``; 0 without items.
 
@@ -85,7 +92,7 @@ class History:
         elapsed_ms, elapsed_known: Virtual time so far; a lower bound where not known.
         tokens_total, tokens_output, tokens_uncached, tokens_known: Over all roles.
         cost_pico_usd, cost_known: Over all roles.
-        calls: Tool calls made.
+        calls: Tool calls made; ``acting_turns`` are the turns that made any.
         scores: Known scores in order.
         gains: Improvement of each score over the one before it; a fall is negative.
         gains_over_best: Improvement of each score over the best before it.
@@ -115,6 +122,7 @@ class History:
         self.cost_pico_usd = 0
         self.cost_known = True
         self.calls = 0
+        self.acting_turns = 0
         self.scores: list[float] = []
         self.gains: list[float] = []
         self.gains_over_best: list[float] = []
@@ -129,14 +137,15 @@ class History:
         self.evaluator_asked = False
         self._error_runs: dict[str, int] = {}
         self._turns: list[Turn] = []
-        self._trails: dict[tuple[str, str], Trail] = {}
+        self._trails: dict[tuple[str, str, str], Trail] = {}
+        self._tallies: dict[tuple[type, tuple[str, ...]], Tally] = {}
         self._texts: dict[str, list[Text]] = {}
         self._seen_texts: dict[str, dict[str, int]] = {}
         self._calls: dict[str, list[str]] = {}
         self._seen_results: set[str] = set()
         self._writes: frozenset[str] = frozenset()
         self._evidence: set[str] = set()
-        self.stalled: dict[str, int] = {"new_result": 0, "any_success": 0}
+        self.stalled: dict[str, int] = {"new_result": 0, "any_success": 0, "writes": 0}
         self.progress_sensed = False
 
     def append(self, iteration: Iteration) -> None:
@@ -148,6 +157,7 @@ class History:
         self._add_totals(iteration)
         if turn.calls:
             self.calls += len(turn.calls)
+            self.acting_turns += 1
             self.has_tools = True
             self._count_failures(turn)
             self.idle_turns = 0
@@ -159,10 +169,10 @@ class History:
         if evaluation.failed or evaluation.parsed is not None:
             self._count_evaluator(evaluation)
         self._progress(iteration)
-        for (on, identity), trail in self._trails.items():
-            item = _SOURCES[on](self, turn, identity)
-            if item is not None:
-                trail.push(item)
+        for (on, identity, since), trail in self._trails.items():
+            self._extend(trail, turn, on, identity, since)
+        for tally in self._tallies.values():
+            tally.push(turn)
         for on, texts in self._texts.items():
             if (text := _text_of(turn, on)) is not None:
                 self._note_text(on, texts, text)
@@ -170,18 +180,20 @@ class History:
             calls.extend(turn.call_prints.get(identity, ()))
 
     def _add_totals(self, iteration: Iteration) -> None:
-        if iteration.ms is None:
-            self.elapsed_known = False
-        else:
-            self.elapsed_ms += iteration.ms
-        for reply in iteration.replies:
+        self.elapsed_ms += iteration.turn.known_ms
+        self.elapsed_known = self.elapsed_known and iteration.ms is not None
+        for position, reply in enumerate(iteration.replies):
+            if position:
+                self.elapsed_ms += reply.ms or 0
             usage = reply.usage
             if usage is None:
                 self.tokens_known = False
             else:
-                self.tokens_total += usage.total
-                self.tokens_output += usage.output_all
-                self.tokens_uncached += usage.total - usage.cache_read
+                output = usage.output + usage.reasoning
+                uncached = usage.input + usage.cache_write + output
+                self.tokens_output += output
+                self.tokens_uncached += uncached
+                self.tokens_total += uncached + usage.cache_read
             if reply.cost is None:
                 self.cost_known = False
             else:
@@ -195,20 +207,57 @@ class History:
         self.unreachable = 0
         self.unparsed = 0 if evaluation.parsed else self.unparsed + 1
 
-    def trail(self, on: str, identity: str = DEFAULT_IDENTITY) -> Trail:
-        """The trail of ``on`` (action, output, text, plan, feedback, reply, score direction)."""
-        key = (on, identity)
+    @property
+    def outage_nearby(self) -> bool:
+        """Whether calls failed for passing reasons in one of the last two turns."""
+        return any(turn.transient for turn in self._turns[-2:])
+
+    def trail(self, on: str, identity: str = DEFAULT_IDENTITY, since: str = "start") -> Trail:
+        """The trail of ``on``, a key of ``_SOURCES`` or ``_SINGLE``.
+
+        Args:
+            on: What is followed.
+            identity: When two calls are the same.
+            since: How far back: to the ``start``, to where a ``person`` last spoke (scores aside),
+                or only this ``turn``.
+        """
+        key = (on, identity, since)
         found = self._trails.get(key)
         if found is None:
             found = self._trails[key] = Trail()
-            source = _SOURCES[on]
             if on == "score direction":
                 for gain in self.gains:
                     found.push(_direction(gain))
             else:
                 for turn in self._turns:
-                    if (item := source(self, turn, identity)) is not None:
-                        found.push(item)
+                    self._extend(found, turn, on, identity, since)
+        return found
+
+    def _extend(self, trail: Trail, turn: Turn, on: str, identity: str, since: str) -> None:
+        anew = since == "turn" or (since == "person" and turn.user)
+        if anew and on != "score direction":
+            trail.clear()
+        if on in _SINGLE:
+            for item in _SINGLE[on](turn, identity):
+                trail.push(item)
+        elif (one := _SOURCES[on](self, turn, identity)) is not None:
+            trail.push(one)
+
+    def moved(self, on: str) -> bool:
+        """Whether the newest turn could add to a trail of calls that passes nothing over.
+
+        Rules of that kind look when a call is made; a turn of talk is no further repeat.
+        """
+        return bool(self.now.turn.calls) or on not in _LITERAL
+
+    def tally(self, kind: type[T], *settings: str) -> T:
+        """A tally over all turns so far, kept up to date once it has been asked for."""
+        found = self._tallies.get((kind, settings))
+        if found is None:
+            found = self._tallies[kind, settings] = kind(*settings)
+            for turn in self._turns:
+                found.push(turn)
+        assert isinstance(found, kind)
         return found
 
     def texts(self, on: str) -> list[Text]:
@@ -272,6 +321,7 @@ class History:
             self._writes = turn.writes
             if grown or not (turn.waiting or turn.transient):
                 self._count_progress(grown, grown)
+                self.stalled["writes"] = 0 if grown else self.stalled["writes"] + 1
             return
         new = any(result not in self._seen_results for result in turn.results)
         self._seen_results.update(turn.results)
@@ -313,6 +363,20 @@ def _words(on: str) -> Callable[[History, Turn, str], str | None]:
     return source
 
 
+def _all_calls(history: History, turn: Turn, identity: str) -> str | None:
+    prints = sorted(_calls(turn, identity))
+    return digest("turn", *prints) if prints else None
+
+
+def _calls(turn: Turn, identity: str) -> Iterable[str]:
+    return (p for call in turn.calls if (p := call.prints.get(identity)))
+
+
+def _thought_calls(turn: Turn, identity: str) -> Iterable[str]:
+    thought = turn.text.digest if turn.text else ""
+    return (digest("thought", thought, p) for p in _calls(turn, identity))
+
+
 def _score_direction(history: History, turn: Turn, identity: str) -> str | None:
     scored = history.now.evaluation.score is not None
     return _direction(history.gains[-1]) if scored and history.gains else None
@@ -326,4 +390,12 @@ _SOURCES: dict[str, Callable[[History, Turn, str], str | None]] = {
     "plan": _words("plan"),
     "feedback": _words("feedback"),
     "score direction": _score_direction,
+    "turn": _all_calls,
 }
+#: Trails of single calls, several items a turn.
+_SINGLE: dict[str, Callable[[Turn, str], Iterable[str]]] = {
+    "call": _calls,
+    "thought and call": _thought_calls,
+}
+#: Trails that pass nothing over: waiting calls, transient failures, equal calls of one turn.
+_LITERAL = frozenset({*_SINGLE, "turn"})

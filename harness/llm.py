@@ -13,9 +13,8 @@ from typing import Any, Protocol
 
 from harness.errors import ReplayMiss
 from harness.fingerprint import digest
-from harness.scenario import ReplySpec, Step
 from harness.trace import Reply, Turn
-from harness.turns import Tape, as_text, reply_from
+from harness.turns import Tape, role_reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,13 @@ class Request:
 class LLM(Protocol):
     """Answers requests."""
 
+    def knows(self, role: str, iteration: int, n: int) -> bool:
+        """Whether it can answer this role here; where it cannot, the mechanism abstains.
+
+        A no is counted as an unrecorded call.
+        """
+        ...
+
     def ask(self, request: Request) -> Reply:
         """The reply to ``request``.
 
@@ -56,9 +62,13 @@ class ScriptedLLM:
 
     def __init__(self, replies: Mapping[str, Iterable[str | Mapping[str, Any]]]) -> None:
         self._replies = {
-            role: [_reply(role, value) for value in values] for role, values in replies.items()
+            role: [role_reply(role, value) for value in values] for role, values in replies.items()
         }
         self._next = dict.fromkeys(self._replies, 0)
+
+    def knows(self, role: str, iteration: int, n: int) -> bool:
+        """Whether the role's script goes on."""
+        return self._next.get(role, 0) < len(self._replies.get(role, ()))
 
     def ask(self, request: Request) -> Reply:
         """The role's next reply.
@@ -69,13 +79,16 @@ class ScriptedLLM:
         script = self._replies.get(request.role, [])
         at = self._next.get(request.role, 0)
         if at >= len(script):
-            raise ReplayMiss(
-                f"script: role {request.role!r} was asked {at + 1} times in iteration "
-                f"{request.iteration}, but has {len(script)} replies; roles with replies: "
-                f"{', '.join(sorted(self._replies)) or 'none'}"
-            )
+            raise ReplayMiss(lambda: self._over(request, at))
         self._next[request.role] = at + 1
         return script[at]
+
+    def _over(self, request: Request, asked: int) -> str:
+        return (
+            f"script: role {request.role!r} was asked {asked + 1} times in iteration "
+            f"{request.iteration}, but has {asked} replies; roles with replies: "
+            f"{', '.join(sorted(self._replies)) or 'none'}"
+        )
 
 
 class RecordedLLM:
@@ -112,6 +125,14 @@ class RecordedLLM:
         self._offset = iteration
         return True
 
+    def knows(self, role: str, iteration: int, n: int) -> bool:
+        """Whether the recording holds the n-th reply of this role here."""
+        turn = self.turn(iteration)
+        if turn is not None and (role == "actor" or n <= len(turn.roles.get(role, ()))):
+            return True
+        self.unrecorded += 1
+        return False
+
     def ask(self, request: Request) -> Reply:
         """The recorded reply at the request's position.
 
@@ -121,25 +142,24 @@ class RecordedLLM:
         turn = self.turn(request.iteration)
         if turn is None:
             self.unrecorded += 1
-            raise ReplayMiss(
-                f"scenario {self._tape.scenario.id}: iteration {request.iteration} is not "
-                f"recorded; the recording ends with {self._offset + len(self._turns)}"
-            )
-        reply = turn.reply if request.role == "actor" and request.n == 1 else None
-        if reply is None:
-            values = self._recorded(turn, request.role)
-            if request.n > len(values):
-                self.unrecorded += 1
-                raise ReplayMiss(self._nearest(request, len(values)))
-            reply = _reply(request.role, values[request.n - 1])
+            raise ReplayMiss(lambda: self._beyond(request))
+        if request.role == "actor":
+            replies: tuple[Reply, ...] = (turn.reply,)
+        else:
+            replies = turn.roles.get(request.role, ())
+        if request.n > len(replies):
+            self.unrecorded += 1
+            raise ReplayMiss(lambda: self._nearest(request, len(replies)))
+        reply = replies[request.n - 1]
         if reply.request_hash and request.messages and reply.request_hash != request.hash:
             self.drifted += 1
         return reply
 
-    def _recorded(self, turn: Turn, role: str) -> tuple[Any, ...]:
-        if role == "judge":
-            return () if turn.judge is None else (turn.judge,)
-        return tuple(turn.roles.get(role, ()))
+    def _beyond(self, request: Request) -> str:
+        return (
+            f"scenario {self._tape.scenario.id}: iteration {request.iteration} is not "
+            f"recorded; the recording ends with {self._offset + len(self._turns)}"
+        )
 
     def _nearest(self, request: Request, recorded: int) -> str:
         """Names the recorded reply of the role that lies nearest, and the difference."""
@@ -152,7 +172,7 @@ class RecordedLLM:
         numbers = [
             number + self._offset
             for number, turn in enumerate(self._turns, 1)
-            if self._recorded(turn, request.role)
+            if turn.roles.get(request.role)
         ]
         if not numbers:
             return f"{where} is not recorded at all (asked in iteration {request.iteration})"
@@ -162,11 +182,3 @@ class RecordedLLM:
             f"one is in iteration {nearest}"
         )
 
-
-def _reply(role: str, value: Any) -> Reply:
-    """A recorded role reply: text, an error, an object with text and usage, or a bare object."""
-    if isinstance(value, Step):
-        return reply_from(role, value.reply)
-    if isinstance(value, Mapping) and set(value) <= set(ReplySpec.model_fields) and value:
-        return reply_from(role, ReplySpec.model_validate(dict(value)))
-    return Reply(role=role, text=as_text(value))

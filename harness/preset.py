@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from math import isfinite, isnan
@@ -42,7 +42,9 @@ from harness.turns import WAIT_MS
 from harness.validation import problem
 
 SCHEMA = "harness/preset@1"
-_KEYS = {"schema", "title", "extends", "observe", "guards", "mechanisms", "settings"}
+_KEYS = {"schema", "title", "extends", "observe", "guards", "mechanisms", "models", "settings"}
+#: Models of the two classes that mechanisms choose from; `[models]` names others.
+MODELS: dict[str, str] = {"fast": "gpt-4o-mini", "quality": "gpt-4o"}
 _SETTINGS: dict[str, Any] = {"escalate_below": 0.6, "wait_ms": WAIT_MS, "on_limit": "best"}
 
 
@@ -58,6 +60,7 @@ class Preset:
         wait_ms: A call of at least this many milliseconds counts as waiting.
         on_limit: What a live loop does at a limit: return the ``best`` result or ``raise``.
         source: How to load it again: its name or its file.
+        models: Names of the models of the classes ``fast`` and ``quality``.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Preset:
     wait_ms: int = WAIT_MS
     on_limit: Literal["best", "raise"] = "best"
     source: str = ""
+    models: Mapping[str, str] = field(default_factory=lambda: dict(MODELS))
 
     def as_data(self) -> dict[str, Any]:
         """Everything that can influence an episode, as plain data."""
@@ -80,6 +84,7 @@ class Preset:
             "escalate_below": self.escalate_below,
             "wait_ms": self.wait_ms,
             "on_limit": self.on_limit,
+            "models": dict(self.models),
             "normalisation": normalisation_version(),
         }
 
@@ -181,9 +186,10 @@ DEFAULTS = ("observe", "cost", "strict", "fast", "reflection", "engine", "balanc
 
 @cache
 def bundled() -> dict[str, Path]:
-    """Files of the presets that come with the harness, by name."""
+    """Files of the presets that come with the harness, by name: its own, then peers'."""
     folder = Path(str(files("harness.presets")))
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    found = [*sorted(folder.glob("*.toml")), *sorted(folder.glob("peers/*.toml"))]
+    return {path.stem: path for path in found}
 
 
 def load_preset(name: str) -> Preset:
@@ -227,7 +233,7 @@ def _chain(name: str, seen: tuple[str, ...]) -> list[tuple[Path, dict[str, Any]]
             raise PresetError(f"preset {path}: key: {choices(key, _KEYS)}")
     if data.get("schema") != SCHEMA:
         raise PresetError(f"preset {path}: schema: {choices(data.get('schema'), [SCHEMA])}")
-    for key in ("guards", "mechanisms", "settings"):
+    for key in ("guards", "mechanisms", "models", "settings"):
         if not isinstance(data.get(key, {}), dict):
             raise PresetError(f"preset {path}: {key}: must be a table, found {data[key]!r}")
     parent = data.get("extends")
@@ -256,6 +262,7 @@ def _build(name: str, chain: list[tuple[Path, dict[str, Any]]]) -> Preset:
     raw_guards: dict[str, Any] = {}
     raw_mechanisms: dict[str, Any] = {}
     settings = dict(_SETTINGS)
+    models = dict(MODELS)
     observe = False
     for source, data in chain:
         for guard, value in data.get("guards", {}).items():
@@ -265,6 +272,7 @@ def _build(name: str, chain: list[tuple[Path, dict[str, Any]]]) -> Preset:
             merge = isinstance(before, dict) and isinstance(value, dict)
             raw_mechanisms[mechanism] = before | value if merge else value
         settings.update(_settings(source, data.get("settings", {})))
+        models.update(_models(source, data.get("models", {})))
         observe = data.get("observe", observe)
     if not isinstance(observe, bool):
         raise PresetError(f"preset {path}: observe: must be true or false, found {observe!r}")
@@ -282,6 +290,7 @@ def _build(name: str, chain: list[tuple[Path, dict[str, Any]]]) -> Preset:
         guards={n: built[n] for n in raw_guards if n in built},
         mechanisms=_mechanisms(path, raw_mechanisms),
         source=str(path.resolve()) if name.endswith(".toml") else name,
+        models=models,
         **settings,
     )
 
@@ -401,6 +410,15 @@ def _mechanisms(path: Path, raw: dict[str, Any]) -> Mechanisms:
         return Mechanisms.model_validate(values)
     except ValidationError as error:
         raise PresetError(f"preset {path}: mechanisms{problem(error)}") from None
+
+
+def _models(path: Path, raw: dict[str, Any]) -> dict[str, str]:
+    for key, value in raw.items():
+        if key not in MODELS:
+            raise PresetError(f"preset {path}: models: {choices(key, MODELS)}")
+        if not isinstance(value, str):
+            raise PresetError(f"preset {path}: models.{key}: must be a name, found {value!r}")
+    return raw
 
 
 def _settings(path: Path, raw: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -300,23 +300,35 @@ def _tools_by_name(value: Any) -> Any:
     return value
 
 
-class Scenario(Model):
-    """A goal plus the responses to replay; a recording if they came from a real run."""
+class Task(Model):
+    """What a loop works on: the part of a scenario that a live loop has too."""
 
-    schema_: Literal["harness/scenario@1"] = Field(alias="schema")
-    id: Annotated[str, Field(min_length=1, max_length=300)]
-    title: str = ""
-    source: str | None = None
     goal: str
     direction: Literal["higher", "lower"] = "higher"
     score_scale: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
-    tags: list[str] = []
     tools: Annotated[dict[str, Tool], BeforeValidator(_tools_by_name)] | None = None
     capabilities: list[str] = []
     completion_marker: str | JsonObject | None = None
     limits: Limits = Limits()
     phases: list[Phase] = []
     init: Init | None = None
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.score_scale and self.score_scale[0] >= self.score_scale[1]:
+            raise ImpossibleError("must rise from low to high", "score_scale")
+        _refuse_duplicates("phases", [phase.id for phase in self.phases])
+        return self
+
+
+class Scenario(Task):
+    """A goal plus the responses to replay; a recording if they came from a real run."""
+
+    schema_: Literal["harness/scenario@1"] = Field(alias="schema")
+    id: Annotated[str, Field(min_length=1, max_length=300)]
+    title: str = ""
+    source: str | None = None
+    tags: list[str] = []
     steps: list[Step] = []
     branches: dict[Literal["switch_strategy", "delegate"], list[list[Step]]] = {}
     generate: Generate | None = None
@@ -328,9 +340,6 @@ class Scenario(Model):
     def _possible(self) -> Scenario:
         if bool(self.steps) == bool(self.generate):
             raise ValueError("needs either 'steps' (at least one) or 'generate'")
-        if self.score_scale and self.score_scale[0] >= self.score_scale[1]:
-            raise ImpossibleError("must rise from low to high", "score_scale")
-        _refuse_duplicates("phases", [phase.id for phase in self.phases])
         self._check_steps("steps", steps=self.steps)
         for kind, branches in self.branches.items():
             for number, steps in enumerate(branches):

@@ -209,6 +209,17 @@ def _iteration_attributes(episode: Episode, iteration: Iteration, at: int) -> At
     }
     if decision.exit is not None:
         attributes[prefix + "exit_reason"] = decision.exit.value
+    if iteration.overlap is not None:
+        attributes[prefix + "overlap"] = iteration.overlap
+    if iteration.events:
+        attributes[names.MECHANISMS] = tuple(
+            f"{e.mechanism}: {e.event}" + (f" ({e.trigger})" if e.trigger else "")
+            for e in iteration.events
+        )
+    if iteration.checks:
+        attributes[names.CHECKS] = tuple(
+            f"{c.phase}/{c.check}: {'holds' if c.passed else 'missing'}" for c in iteration.checks
+        )
     if iteration.phase is not None:
         attributes[prefix + "phase"] = iteration.phase
     if iteration.evaluation.score is not None:
@@ -255,7 +266,7 @@ def _episode_attributes(episode: Episode, episode_id: str) -> Attributes:
     for field in (
         "scenario", "preset", "family", "status", "exit_guard", "exit_reason_source", "message",
         "best_score", "best_iteration", "needs_human", "replay", "diverged_at",
-        "unrecorded_calls", "outcome", "pair_key", "observe", "exit_iteration",
+        "unrecorded_calls", "prompt_assumed", "outcome", "pair_key", "observe", "exit_iteration",
     ):  # fmt: skip
         value = getattr(episode, field)
         if value is not None:

@@ -178,8 +178,11 @@ class Turn:
         results: Fingerprints of the results of the calls that succeeded, waiting ones left out.
         errors: Signatures of the failed calls, where no call of the turn succeeded.
         transient: All its failed calls failed for transient reasons, and there was one.
-        ms: Reply plus the longest parallel call plus ``idle_ms``; ``None`` if unrecorded.
+        ms: Reply plus the longest parallel call plus ``idle_ms``; ``None`` if a part of it was
+            not recorded, and ``known_ms`` is then the part that was.
         passage_repeats: How often one passage recurs inside the reply.
+        roles: Recorded replies of other roles (``judge``, ``verifier``, ...), in order of asking.
+        feedback_empty: Feedback was asked for and came back empty.
         source: Where it stands in the recording: branch (``""`` is the trunk) and step from 1.
     """
 
@@ -191,12 +194,13 @@ class Turn:
     interrupted: bool = False
     idle_ms: int = 0
     ms: int | None = None
+    known_ms: int = 0
     output: Text | None = None
     plan: Text | None = None
     feedback: Text | None = None
+    feedback_empty: bool = False
     score: float | None = None
-    judge: Any = None
-    roles: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    roles: Mapping[str, tuple[Reply, ...]] = field(default_factory=dict)
     handler: Mapping[str, Any] | None = None
     writes: frozenset[str] | None = None
     confirms: tuple[tuple[str, str], ...] = ()
@@ -213,6 +217,46 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Issue:
+    """One finding of a judge; only a serious one that can be fixed is worth a further round."""
+
+    description: str
+    severity: Literal["minor", "serious", "critical"]
+    fixable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a round taught: the mistake, what to avoid, what to try next."""
+
+    mistake: str | None
+    avoid: str | None
+    next_strategy: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One phase check as it was looked at; ``detail`` says what it needs."""
+
+    phase: str
+    check: str
+    kind: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismEvent:
+    """One run or skip of a mechanism, with its trigger, the reason and the result."""
+
+    mechanism: str
+    event: str
+    trigger: str | None = None
+    reason: str | None = None
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """What was learned about an iteration's quality. ``None`` means nobody said.
 
@@ -221,6 +265,8 @@ class Evaluation:
         score_source: ``measured`` (outside) wins over ``judge``.
         parsed: Whether the evaluator's reply obeyed its format; ``None`` if none came.
         failed: The evaluator's call failed (transport); its reply never came.
+        claimed: It called something done without naming evidence, which does not count.
+        issues: ``None`` where it gave no list.
     """
 
     score: float | None = None
@@ -234,6 +280,9 @@ class Evaluation:
     evidence: tuple[str, ...] = ()
     next_action: Literal["continue", "pause"] | None = None
     failure_type: str | None = None
+    claimed: bool = False
+    issues: tuple[Issue, ...] | None = None
+    lesson: Lesson | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +290,9 @@ class Iteration:
     """One assistant turn with its tool calls and its evaluation: what guards measure.
 
     ``replies`` are all model replies of the iteration, the actor's first. ``cost`` and ``ms``
-    cover all of them; ``None`` is unknown. ``phase`` is the id of the phase it worked in.
+    cover all of them; ``None`` is unknown. ``phase`` is the id of the phase it worked in,
+    ``overlap`` that of a person's message with the goal, ``work_order`` the text ahead of the
+    actor's input.
     """
 
     number: int
@@ -250,6 +301,10 @@ class Iteration:
     replies: tuple[Reply, ...]
     ms: int | None
     phase: str | None = None
+    events: tuple[MechanismEvent, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    work_order: str | None = None
+    overlap: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +398,8 @@ class Episode:
     """One scenario under one preset: how it ended, and everything measured on the way.
 
     ``elapsed`` and ``best`` hold one entry an iteration: elapsed ms since the start
-    (``None`` once unknown) and the best score so far.
+    (``None`` once unknown) and the best score so far. ``prompt_assumed``: prompt parts were made
+    that the recorded agent may not have seen. ``summary`` is written however it ends.
     """
 
     scenario: str
@@ -373,6 +429,8 @@ class Episode:
     unrecorded_calls: int
     drifted_calls: int
     outcome: str | None
+    prompt_assumed: bool = False
+    summary: str = ""
 
     @property
     def exit_iteration(self) -> int:

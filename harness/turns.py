@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from harness import prices
-from harness.fingerprint import call_prints, canonical, digest, is_transient, result_print
+from harness.fingerprint import IDENTITIES, call_prints, canonical, digest, is_transient, result_print
 from harness.passages import repeats
 from harness.scenario import CallSpec, Passed, ReplySpec, Scenario, Step, Tool
 from harness.trace import Call, Reply, Text, Turn, Usage
@@ -98,6 +98,7 @@ def turn_from(
     transient = bool(failed) and all(call.transient for call in failed)
     # An outage is nobody's loop: such a turn feeds no stuck guard, whatever else it did.
     moves, prints = _moves([] if transient else active)
+    ms, known_ms = _elapsed(step)
     return Turn(
         reply=reply_from("actor", step.reply),
         text=_text(step.reply.text),
@@ -106,13 +107,14 @@ def turn_from(
         nudge=step.nudge,
         interrupted=step.interrupted,
         idle_ms=step.idle_ms,
-        ms=_elapsed(step),
+        ms=ms,
+        known_ms=known_ms,
         output=_text(step.output),
         plan=_text(step.plan),
         feedback=_text(step.feedback),
+        feedback_empty=step.feedback is not None and not step.feedback.strip(),
         score=_score(step.score, scenario.score_scale),
-        judge=step.judge,
-        roles={name: _several(value) for name, value in step.roles.items()},
+        roles=_roles(step),
         handler=step.handler.model_dump() if step.handler else None,
         writes=None if writes is None else frozenset(writes),
         confirms=tuple((c.phase, c.check) for c in step.confirms),
@@ -172,7 +174,7 @@ def _moves(active: list[Call]) -> tuple[dict[str, str | None], dict[str, tuple[s
     """The turn's action under each identity: its one call, or the set of its calls."""
     moves: dict[str, str | None] = {}
     prints: dict[str, tuple[str, ...]] = {}
-    for identity in ("action", "args", "args+result", "args+normalised result", "batch", "error"):
+    for identity in IDENTITIES:
         distinct = tuple(
             dict.fromkeys(call.prints[identity] for call in active if identity in call.prints)
         )
@@ -193,12 +195,11 @@ def _errors(active: list[Call]) -> frozenset[str]:
     return frozenset(call.error for call in active if call.error)
 
 
-def _elapsed(step: Step) -> int | None:
-    """Reply plus the longest of its parallel calls plus idle time; unrecorded is unknown."""
+def _elapsed(step: Step) -> tuple[int | None, int]:
+    """Reply plus the longest of its parallel calls plus idle time; the known part beside it."""
     times = [call.ms for call in step.calls]
-    if step.reply.ms is None or any(ms is None for ms in times):
-        return None
-    return step.reply.ms + max((ms for ms in times if ms is not None), default=0) + step.idle_ms
+    known = (step.reply.ms or 0) + max((ms or 0 for ms in times), default=0) + step.idle_ms
+    return (None if step.reply.ms is None or None in times else known), known
 
 
 def _score(score: float | Passed | None, scale: list[float] | None) -> float | None:
@@ -212,8 +213,30 @@ def _score(score: float | Passed | None, scale: list[float] | None) -> float | N
     return round(score, 9)
 
 
-def _several(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, list) else (value,)
+def _roles(step: Step) -> dict[str, tuple[Reply, ...]]:
+    """Recorded replies of the other roles, the judge's under its own name."""
+    roles = {name: _several(name, value) for name, value in step.roles.items()}
+    if step.judge is not None:
+        roles["judge"] = (role_reply("judge", step.judge),)
+    return roles
+
+
+def _several(role: str, value: Any) -> tuple[Reply, ...]:
+    return tuple(role_reply(role, v) for v in (value if isinstance(value, list) else [value]))
+
+
+def role_reply(role: str, value: Any) -> Reply:
+    """A recorded role reply: text, an error, an object with text and usage, or a bare object."""
+    if isinstance(value, Mapping) and value and set(value) <= set(ReplySpec.model_fields):
+        return reply_from(role, ReplySpec.model_validate(dict(value)))
+    return Reply(role=role, text=as_text(value))
+
+
+def priced(reply: Reply, model: str) -> Reply:
+    """A role's reply; one that names no model came from the preset's ``model``."""
+    if reply.model is not None:
+        return reply
+    return replace(reply, model=model, cost=prices.cost(model, reply.usage))
 
 
 @lru_cache(maxsize=4096)

@@ -18,9 +18,9 @@ ORDER = """
     awaiting_user
     evaluator_pause
     parse_failures evaluator_errors
-    max_rounds max_iterations time_budget token_budget cost_budget tool_budget repeated_error spin
-        cycle oscillation repetition recurrence text_loop stagnation patience regression monologue
-        all_of any_of
+    max_rounds max_iterations time_budget token_budget cost_budget tool_budget repeated_error
+        repeated_failure spin tool_spin cycle oscillation repetition recurrence text_loop
+        stagnation patience regression monologue all_of any_of
     no_progress
     agent_finished
 """.replace("\n        ", " ")

@@ -145,7 +145,7 @@ def test_failures_of_the_agents_own_that_look_transient(result):
     ("same", "one", "other"),
     [
         pytest.param(
-            {"action"},
+            {"action", "result"},
             ("read", '{"p":1}', "text"),
             ("read", '{"p":2}', "text"),
             id="other arguments",
@@ -164,7 +164,7 @@ def test_failures_of_the_agents_own_that_look_transient(result):
         ),
         pytest.param(set(), ("read", "{}", "text"), ("stat", "{}", "text"), id="another tool"),
         pytest.param(
-            {"action", "args", "batch", "args+result", "args+normalised result"},
+            {"action", "args", "batch", "args+result", "args+normalised result", "result"},
             ("read", "{}", None),
             ("read", "{}", ""),
             id="no result and an empty one",

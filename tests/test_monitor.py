@@ -189,7 +189,7 @@ def test_a_series_says_how_it_was_measured():
     guards = {"stagnation": Stagnation(), "quality": Quality(threshold=0.1)}
     stagnation, quality = watch(guards, scored(0.5), direction="lower").series()
     assert (stagnation.comparison, stagnation.on_fire) == ("<", "stop")
-    assert stagnation.settings == '{"against": "previous", "window": 2}'
+    assert stagnation.settings == '{"against": "previous", "counts": "gain", "window": 2}'
     assert quality.comparison == "<="
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from harness.fingerprint import DEFAULT_IDENTITY
 from harness.guards._base import Guard
-from harness.guards.oscillation import Identity
+from harness.guards.oscillation import Identity, Since
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
@@ -17,7 +17,8 @@ class Cycle(Guard):
     """Stops when the turns' actions have gone round a cycle this many laps.
 
     A cycle has a period of 2 to ``max_period`` actions, compared by ``identity``; the same
-    action in a row is a spin and no cycle.
+    action in a row is a spin and no cycle. ``on = "call"`` takes each single call, nothing passed
+    over; it looks back to the ``start``, or only to where a ``person`` last spoke.
     """
 
     reason: ClassVar[ExitReason] = ExitReason.CYCLE
@@ -25,7 +26,9 @@ class Cycle(Guard):
 
     threshold: float = 3
     max_period: int = 5
+    on: Literal["action", "call"] = "action"
     identity: Identity = DEFAULT_IDENTITY  # type: ignore[assignment]  # a str constant
+    since: Since = "start"
 
     def __post_init__(self) -> None:
         # Not super(): with slots the class that it looks for is another one.
@@ -34,4 +37,5 @@ class Cycle(Guard):
             raise ValueError("max_period must be 2 or more: a run of one action is a spin")
 
     def signal(self, history: History) -> float:
-        return history.trail("action", self.identity).laps(self.max_period) or UNKNOWN
+        laps = history.trail(self.on, self.identity, self.since).laps(self.max_period)
+        return laps if laps and history.moved(self.on) else 0 if laps else UNKNOWN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from harness.guards._base import Guard, OnFire
 from harness.history import History
@@ -15,7 +15,8 @@ class MaxIterations(Guard):
     """Pauses when the number of completed iterations reaches the limit.
 
     The hard ceiling of an agent loop. It pauses rather than stops: the work is not lost, a
-    person decides whether it may go on.
+    person decides whether it may go on. ``counts = "acting"`` takes only iterations that called a
+    tool: frameworks that check their limit before the next turn let an agent finish in the last.
     """
 
     reason: ClassVar[ExitReason] = ExitReason.MAX_ITERATIONS
@@ -23,6 +24,7 @@ class MaxIterations(Guard):
     default_on_fire: ClassVar[OnFire] = "pause"
 
     threshold: float = 20
+    counts: Literal["all", "acting"] = "all"
 
     def signal(self, history: History) -> float:
-        return history.length
+        return history.length if self.counts == "all" else history.acting_turns

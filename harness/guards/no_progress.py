@@ -15,9 +15,10 @@ class NoProgress(Guard):
     """Switches strategy, delegates, then stops after iterations without observable progress.
 
     Progress is a successful call whose result is new (``progress_counts = "any_success"``: any
-    successful call), new evidence, or an evaluator that saw some. Where the workspace is
-    recorded it decides alone: a new or changed file is progress. Waiting calls and transient
-    failures are passed over; without anything to tell by it is unknown.
+    call), new evidence, or an evaluator that saw some. Where the workspace is
+    recorded it decides alone: a new or changed file is progress; ``writes`` takes nothing else.
+    Waiting calls and transient failures are passed over; without anything to tell by it is
+    unknown.
     """
 
     reason: ClassVar[ExitReason] = ExitReason.NO_PROGRESS
@@ -25,7 +26,9 @@ class NoProgress(Guard):
     default_on_fire: ClassVar[OnFire] = {"2": "switch_strategy", "4": "delegate", "6": "stop"}
 
     threshold: float = 2
-    progress_counts: Literal["new_result", "any_success"] = "new_result"
+    progress_counts: Literal["new_result", "any_success", "writes"] = "new_result"
 
     def signal(self, history: History) -> float:
+        if self.progress_counts == "writes" and history.now.turn.writes is None:
+            return UNKNOWN
         return history.stalled[self.progress_counts] if history.progress_sensed else UNKNOWN

@@ -10,7 +10,10 @@ from harness.guards._base import Guard
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
-Identity = Literal["action", "args", "args+result", "args+normalised result", "error", "batch"]
+Identity = Literal[
+    "action", "args", "args+result", "args+normalised result", "result", "error", "batch"
+]
+Since = Literal["start", "person", "turn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,16 +21,23 @@ class Oscillation(Guard):
     """Stops when the trailing A-B-A-B reaches this length.
 
     ``on``: ``output`` (the artefact), ``action`` (the turn's calls, compared by ``identity``),
-    ``text`` (the reply), or ``score direction`` (up, down, up, down).
+    ``text`` (the reply), ``score direction`` (up, down, up, down), ``call`` (each single call,
+    nothing passed over), or ``thought and call`` (with the reply's text). It looks back to the
+    ``start``, or, scores aside, only to where a ``person`` last spoke.
     """
 
     reason: ClassVar[ExitReason] = ExitReason.OSCILLATION
     measures: ClassVar[str] = "length of the trailing A-B-A-B"
 
     threshold: float = 4
-    on: Literal["output", "action", "text", "score direction"] = "output"
+    on: Literal["output", "action", "text", "score direction", "call", "thought and call"] = (
+        "output"
+    )
     identity: Identity = DEFAULT_IDENTITY  # type: ignore[assignment]  # a str constant
+    since: Since = "start"
 
     def signal(self, history: History) -> float:
-        trail = history.trail(self.on, self.identity)
-        return trail.alternation if trail.items else UNKNOWN
+        trail = history.trail(self.on, self.identity, self.since)
+        if not trail.items:
+            return UNKNOWN
+        return trail.alternation if history.moved(self.on) else 0

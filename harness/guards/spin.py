@@ -7,26 +7,33 @@ from typing import ClassVar, Literal
 
 from harness.fingerprint import DEFAULT_IDENTITY
 from harness.guards._base import Guard
-from harness.guards.oscillation import Identity
+from harness.guards.oscillation import Identity, Since
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spin(Guard):
-    """Stops when the same action (or text) has come this many times in a row.
+    """Stops when the same action (or text, or output) has come this many times in a row.
 
     The action of a turn is the set of its calls, compared by ``identity``; order inside a turn
     does not matter. Turns without a call do not break the run; waiting calls and transient
     failures are passed over.
+
+    As most other frameworks count: ``on = "call"`` takes each single call and passes nothing
+    over, ``thought and call`` compares the reply's text too, ``turn`` takes all calls of a turn,
+    equal ones counted. It looks back to the ``start``, to where a ``person`` last spoke, or only
+    at this ``turn``.
     """
 
     reason: ClassVar[ExitReason] = ExitReason.SPIN
-    measures: ClassVar[str] = "trailing run of the same action or text"
+    measures: ClassVar[str] = "trailing run of the same action, text or output"
 
     threshold: float = 3
-    on: Literal["action", "text"] = "action"
+    on: Literal["action", "text", "output", "call", "thought and call", "turn"] = "action"
     identity: Identity = DEFAULT_IDENTITY  # type: ignore[assignment]  # a str constant
+    since: Since = "start"
 
     def signal(self, history: History) -> float:
-        return history.trail(self.on, self.identity).run or UNKNOWN
+        run = history.trail(self.on, self.identity, self.since).run
+        return run if run and history.moved(self.on) else 0 if run else UNKNOWN

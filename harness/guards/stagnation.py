@@ -17,7 +17,8 @@ class Stagnation(Guard):
 
     An improvement is a score minus the one before it (``against = "best"``: minus the best so
     far), rounded to nine decimals: 0.14, 0.16, 0.18 improves by 0.02 twice. A fall is no
-    improvement. Needs window + 1 scores; iterations without a score are passed over.
+    improvement; ``counts = "change"`` takes it as one. Needs window + 1 scores; iterations without
+    a score are passed over.
     """
 
     reason: ClassVar[ExitReason] = ExitReason.STAGNATION
@@ -29,7 +30,11 @@ class Stagnation(Guard):
     threshold: float = 0.02
     window: int = 2
     against: Literal["previous", "best"] = "previous"
+    counts: Literal["gain", "change"] = "gain"
 
     def signal(self, history: History) -> float:
         gains = history.gains if self.against == "previous" else history.gains_over_best
-        return max(gains[-self.window :]) if len(gains) >= self.window else UNKNOWN
+        if len(gains) < self.window:
+            return UNKNOWN
+        last = gains[-self.window :]
+        return max(last) if self.counts == "gain" else max(abs(gain) for gain in last)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from harness.errors import ImportFormatError
 
@@ -123,6 +125,8 @@ def is_finite(value: float) -> bool:
 def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
     """Each non-empty line of a JSON Lines file, parsed, with its place.
 
+    A file whose name ends in ``.gz`` is unpacked while it is read.
+
     Raises:
         ImportFormatError: The file cannot be read, a line is too long or is not JSON, or no
             line holds anything.
@@ -202,7 +206,9 @@ def slug(text: str) -> str:
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         with path.open("rb") as file:
-            yield file
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ImportFormatError(f"{path}: cannot be unpacked: {error}") from error
     except OSError as error:
         raise ImportFormatError(f"{path}: cannot be read: {error.strerror}") from error
 

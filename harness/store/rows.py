@@ -83,7 +83,8 @@ class Rows:
                 episode.replay, episode.diverged_at, episode.unrecorded_calls,
                 episode.drifted_calls, sum(sum(series.unknown) for series in episode.series),
                 episode.outcome, f"{traced.trace_id:032x}", episode.content_hash,
-                episode.preset_hash, self._text(episode.best_result),
+                episode.preset_hash, self._text(episode.best_result), _warnings(episode),
+                episode.prompt_assumed, episode.summary,
             )
         )  # fmt: skip
         for at, iteration in enumerate(episode.iterations):
@@ -115,7 +116,8 @@ class Rows:
                 text(turn.reply.text), text(turn.output.text if turn.output else None),
                 text(turn.feedback.text if turn.feedback else None),
                 text(turn.plan.text if turn.plan else None),
-                text(turn.user), text(turn.nudge), f"{span_id:016x}",
+                text(turn.user), text(turn.nudge), f"{span_id:016x}", iteration.overlap,
+                text(iteration.work_order),
             )
         )  # fmt: skip
         for n, call in enumerate(turn.calls, 1):
@@ -132,8 +134,23 @@ class Rows:
             self.tables["llm_calls"].append(
                 (
                     *key, number, n, reply.role, reply.model, *_totals((reply,)), reply.ms,
-                    reply.finish_reason, None, None, reply.error,
+                    reply.finish_reason,
+                    evaluation.parsed if reply.role == "judge" and not reply.error else None,
+                    None, reply.error,
                 )
+            )  # fmt: skip
+        self.tables["checks"].extend(
+            (*key, number, c.phase, c.check, c.kind, c.passed, c.detail) for c in iteration.checks
+        )
+        self.tables["mechanism_events"].extend(
+            (*key, number, e.mechanism, e.event, e.trigger, e.reason, e.result)
+            for e in iteration.events
+        )
+        lesson = evaluation.lesson
+        if lesson is not None:
+            self.tables["lessons"].append(
+                (*key, number, evaluation.reason, evaluation.progress, lesson.mistake,
+                 lesson.avoid, lesson.next_strategy)
             )  # fmt: skip
 
     def _text(self, text: str | None) -> int | None:
@@ -180,6 +197,15 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(part) for part in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _warnings(episode: Episode) -> int:
+    """Warnings and nudges, which end nothing."""
+    return sum(
+        condition.action in ("warn", "nudge") and condition.state == "true"
+        for decision in episode.decisions
+        for condition in decision.conditions
+    )
 
 
 def _model(episode: Episode) -> str | None:

@@ -86,7 +86,10 @@ CREATE TABLE episodes (
     trace_id           VARCHAR NOT NULL,
     content_hash       VARCHAR NOT NULL,
     preset_hash        VARCHAR NOT NULL,
-    best_result        UBIGINT
+    best_result        UBIGINT,
+    warnings           INTEGER NOT NULL,
+    prompt_assumed     BOOLEAN NOT NULL,
+    summary            VARCHAR NOT NULL
 );
 COMMENT ON TABLE episodes IS 'One scenario under one preset: how it ended and what it took';
 COMMENT ON COLUMN episodes.pair_key IS 'Hash of scenario content, resolved preset and repetition: equal work in two runs';
@@ -97,6 +100,9 @@ COMMENT ON COLUMN episodes.rounds IS 'Revisions: iterations after the first';
 COMMENT ON COLUMN episodes.replay IS 'exact, censored (recording ended undecided) or diverged (left its recording)';
 COMMENT ON COLUMN episodes.unknown_verdicts IS 'Readings that could not be judged, over all guards';
 COMMENT ON COLUMN episodes.outcome IS 'What became of the real run, where the recording says';
+COMMENT ON COLUMN episodes.warnings IS 'Warnings and nudges on the way; they end nothing';
+COMMENT ON COLUMN episodes.prompt_assumed IS 'Prompt parts were made that the recorded agent may not have seen';
+COMMENT ON COLUMN episodes.summary IS 'Written however an episode ends';
 COMMENT ON COLUMN episodes.best_result IS 'Text of the best iteration (messages.hash)';
 
 CREATE TABLE iterations (
@@ -127,7 +133,9 @@ CREATE TABLE iterations (
     plan_hash      UBIGINT,
     user_hash      UBIGINT,
     nudge_hash     UBIGINT,
-    span_id        VARCHAR NOT NULL
+    span_id        VARCHAR NOT NULL,
+    overlap        DOUBLE,
+    work_order     UBIGINT
 );
 COMMENT ON TABLE iterations IS 'One assistant turn with its calls and its evaluation';
 COMMENT ON COLUMN iterations.branch IS 'Where in the recording: empty for the trunk, else switch_strategy[0], ...';
@@ -136,6 +144,8 @@ COMMENT ON COLUMN iterations.path IS 'Row of the decision chain, 0 to 10';
 COMMENT ON COLUMN iterations.exit_reason IS 'What would have ended the loop here, NULL if nothing';
 COMMENT ON COLUMN iterations.conditions IS 'JSON: all that was true or unknown: kind, name, reason, action, state; the winner is marked';
 COMMENT ON COLUMN iterations.reply_hash IS 'Texts by messages.hash';
+COMMENT ON COLUMN iterations.overlap IS 'Share of a person''s message that occurs in the goal, NULL where nobody spoke';
+COMMENT ON COLUMN iterations.work_order IS 'Text ahead of the actor''s input (messages.hash)';
 
 CREATE TABLE guard_series (
     run_id     VARCHAR NOT NULL,
@@ -317,3 +327,85 @@ SELECT e.run_id, e.preset, count(*) AS episodes,
 FROM episodes e LEFT JOIN later_better l USING (run_id, episode_id)
 GROUP BY e.run_id, e.preset;
 COMMENT ON VIEW policies IS 'Stopping policies side by side: iterations, cost, and how often a later iteration was better';
+
+CREATE VIEW role_calls AS
+SELECT run_id, e.preset, c.role, c.model, count(*) AS calls,
+       sum(c.input_uncached + c.cache_read + c.cache_write + c.output + c.reasoning)::BIGINT AS tokens,
+       sum(c.cost_pico_usd)::BIGINT AS cost_pico_usd,
+       count(*) FILTER (WHERE c.cost_pico_usd IS NULL) AS without_cost,
+       count(*) FILTER (WHERE c.parsed = false) AS unparsed,
+       count(*) FILTER (WHERE c.error IS NOT NULL) AS failed
+FROM llm_calls c JOIN episodes e USING (run_id, episode_id)
+GROUP BY run_id, e.preset, c.role, c.model;
+COMMENT ON VIEW role_calls IS 'Model calls, tokens and cost by preset and role';
+
+CREATE VIEW decided_by AS
+SELECT e.run_id, e.preset, e.episode_id, i.iteration,
+       bool_or(m.mechanism = 'triage' AND m.event = 'hit') AS by_code,
+       bool_or(m.mechanism = 'judge' AND m.event IN ('run', 'parse_failure', 'error')) AS by_model
+FROM episodes e
+JOIN iterations i USING (run_id, episode_id)
+LEFT JOIN mechanism_events m
+  ON m.run_id = i.run_id AND m.episode_id = i.episode_id AND m.iteration = i.iteration
+GROUP BY e.run_id, e.preset, e.episode_id, i.iteration;
+COMMENT ON VIEW decided_by IS 'Whether a turn was classified by code alone (triage) or by asking the judge';
+
+CREATE VIEW recurring_lessons AS
+SELECT mistake, count(*) AS times, count(DISTINCT episode_id) AS episodes,
+       max(avoid) AS avoid, list(DISTINCT next_strategy) FILTER (WHERE next_strategy IS NOT NULL) AS strategies
+FROM lessons WHERE mistake IS NOT NULL
+GROUP BY mistake;
+COMMENT ON VIEW recurring_lessons IS 'Mistakes over all runs, how often they recur, and what was suggested';
+
+CREATE VIEW failing_tools AS
+SELECT run_id, tool, count(*) AS calls, count(*) FILTER (WHERE NOT ok) AS failed,
+       count(*) FILTER (WHERE transient) AS transient
+FROM calls GROUP BY run_id, tool;
+COMMENT ON VIEW failing_tools IS 'How often each tool was called and failed';
+
+CREATE VIEW agreement AS
+WITH judged AS (
+    SELECT content_hash,
+           truth->>'verdict' AS truth,
+           json_extract_string(truth, '$.reasons[*]') AS reasons,
+           (truth->>'by')::INTEGER AS due_by,
+           (truth->>'not_before')::INTEGER AS not_before,
+           coalesce((truth->>'contestable')::BOOLEAN, false) AS contestable,
+           truth->>'why' AS why,
+           steps
+    FROM scenarios WHERE truth IS NOT NULL
+), ended AS (
+    SELECT e.*, j.truth, j.reasons, j.due_by, j.not_before, j.contestable, j.why, j.steps,
+           e.exit_guard IS NOT NULL AND NOT e.observe AS decided
+    FROM episodes e JOIN judged j USING (content_hash)
+)
+SELECT run_id, episode_id, scenario, preset, family, truth, reasons, not_before, due_by, contestable,
+       why, exit_reason, exit_iteration, warnings,
+       CASE
+           WHEN observe OR replay = 'diverged' THEN 'unknown'
+           WHEN NOT decided AND (truth IN ('continue', 'warn') OR contestable
+                                 OR list_contains(reasons, exit_reason)) THEN 'right'
+           WHEN NOT decided THEN 'missed'
+           WHEN truth = 'continue' THEN 'false stop'
+           WHEN not_before IS NOT NULL AND exit_iteration < not_before THEN 'false stop'
+           WHEN NOT list_contains(reasons, exit_reason) THEN 'wrong reason'
+           WHEN due_by IS NOT NULL AND exit_iteration > due_by THEN 'late'
+           ELSE 'right'
+       END AS agreement
+FROM ended;
+COMMENT ON VIEW agreement IS 'Episodes against what a sensible user expects: right, false stop, late, missed, wrong reason, unknown';
+
+CREATE VIEW burnt AS
+SELECT a.run_id, a.episode_id, a.preset, a.scenario,
+       greatest(coalesce(e.best_iteration, 0), 0) AS best_iteration,
+       sum(CASE WHEN e.best_iteration IS NOT NULL AND i.iteration > e.best_iteration
+                THEN i.input_uncached + i.cache_read + i.cache_write + i.output + i.reasoning ELSE 0 END)::BIGINT AS tokens_after_best,
+       sum(CASE WHEN e.best_iteration IS NOT NULL AND i.iteration > e.best_iteration THEN i.cost_pico_usd ELSE 0 END)::BIGINT AS cost_after_best,
+       sum(CASE WHEN a.due_by IS NOT NULL AND i.iteration > a.due_by
+                THEN i.input_uncached + i.cache_read + i.cache_write + i.output + i.reasoning ELSE 0 END)::BIGINT AS tokens_after_due,
+       sum(CASE WHEN a.due_by IS NOT NULL AND i.iteration > a.due_by THEN i.cost_pico_usd ELSE 0 END)::BIGINT AS cost_after_due
+FROM agreement a
+JOIN episodes e USING (run_id, episode_id)
+JOIN iterations i USING (run_id, episode_id)
+GROUP BY a.run_id, a.episode_id, a.preset, a.scenario, e.best_iteration;
+COMMENT ON VIEW burnt IS 'Tokens and money spent after the best iteration, and after the iteration by which the loop should have ended';

@@ -13,6 +13,8 @@ def acts(letters: str) -> list[dict]:
     return [step(call(letter, {}, "ok")) if letter != " " else step() for letter in letters]
 
 
+A_B = (call("a", {}, "ok"), call("b", {}, "ok"))
+
 FIRES = {
     "three laps of two": at(6, Cycle(), acts("ababab")),
     "three laps of three": at(9, Cycle(), acts("abcabcabc")),
@@ -21,12 +23,17 @@ FIRES = {
     "a cycle that holds a repeated step": at(9, Cycle(), acts("aabaabaab")),
     "turns without an action do not break it": at(8, Cycle(), acts("ab a bab")),
     "waiting calls are passed over": at(7, Cycle(), [*acts("aba"), WAIT, *acts("bab")]),
+    "single calls of larger turns": at(2, Cycle(on="call"), [step(*A_B, *A_B), step(*A_B)]),
     "two laps where asked for": at(4, Cycle(threshold=2), acts("abab")),
     "args alone: other results": at(
         6, Cycle(identity="args"), [step(call("ab"[n % 2], {}, str(n))) for n in range(6)]
     ),
 }
 HOLDS = {
+    "a person speaks in between": holds(
+        Cycle(on="call", since="person"), [*2 * [step(*A_B)], step(*A_B, user="Go on.")]
+    ),
+    "turns of two calls are a run of one action": holds(Cycle(), 4 * [step(*A_B)]),
     "two laps and a half": holds(Cycle(), acts("ababa")),
     "a constant run is a spin and no cycle": holds(Cycle(), acts("aaaaaaaaaaaa")),
     "a longer period than asked for": holds(Cycle(max_period=2), acts(4 * "abc")),

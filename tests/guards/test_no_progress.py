@@ -7,6 +7,7 @@ from harness.trace import Evaluation
 from tests.examples import at, call, first_fire, holds, signals, step
 
 LONG = "a result of more than forty characters, which stands for itself"
+WRITES = NoProgress(progress_counts="writes")
 ANY = NoProgress(progress_counts="any_success")
 
 
@@ -37,6 +38,9 @@ FIRES = {
     "a step that does not mention the workspace left it as it was": at(
         3, NoProgress(), [wrote("a"), read("b", "b" + LONG), read("c", "c" + LONG)]
     ),
+    "new results are no changed files": at(
+        3, WRITES, [wrote("a"), read("b", "b" + LONG), read("c", "c" + LONG)]
+    ),
     "a file that went is no growth": at(3, NoProgress(), [wrote("a", "b"), wrote("a"), wrote("a")]),
     "a waiting call in between is passed over": at(
         4,
@@ -55,6 +59,8 @@ FIRES = {
     ),
 }
 HOLDS = {
+    "no workspace, no changed files to miss": holds(WRITES, 5 * [read("a", LONG)]),
+    "changed files": holds(WRITES, [wrote(f"a@{n}") for n in range(4)]),
     "new results": holds(NoProgress(), [read("a", f"line {n}: {LONG}") for n in range(5)]),
     "the same short result with other arguments": holds(
         NoProgress(), [read(p, "ok") for p in "abc"]

@@ -13,6 +13,7 @@ def outputs(letters: str) -> list[dict]:
 
 ACTION = Oscillation(on="action")
 TEXT = Oscillation(on="text")
+CALLS = Oscillation(on="call")
 DIRECTION = Oscillation(on="score direction")
 
 FIRES = {
@@ -28,6 +29,12 @@ FIRES = {
         Oscillation(on="action", identity="args"),
         [step(call("ab"[n % 2], {}, str(n))) for n in range(4)],
     ),
+    "single calls of larger turns": at(2, CALLS, 2 * [step(call("a"), call("b"))]),
+    "thoughts and calls": at(
+        4,
+        Oscillation(on="thought and call"),
+        [step(call("ab"[n % 2]), text="xy"[n % 2]) for n in range(4)],
+    ),
     "replies": at(4, TEXT, [step(text=t) for t in ("yes", "no", "yes", "no")]),
     "scores up, down, up, down": at(5, DIRECTION, scored(0.5, 0.6, 0.5, 0.6, 0.5)),
     "score direction where lower is better": at(
@@ -38,6 +45,10 @@ FIRES = {
     ),
 }
 HOLDS = {
+    "a person speaks between single calls": holds(
+        Oscillation(on="call", since="person"),
+        [step(call("a"), call("b")), step(call("a"), call("b"), user="Go on.")],
+    ),
     "A-B-A": holds(Oscillation(), outputs("aba")),
     "A-A-A-A is no swing": holds(Oscillation(), outputs("aaaaaa")),
     "A-B-C-A-B-C": holds(Oscillation(), outputs("abcabc")),

@@ -31,6 +31,14 @@ FIRES = {
     "waiting calls take no place in the window": at(
         4, Recurrence(window=3), [*reads("aa"), step(call("sleep", ms=60_000)), *reads("a")]
     ),
+    "every single call: equal ones of one turn": at(
+        1, Recurrence(on="call"), [step(*3 * [read("a")])]
+    ),
+    "every single call: waiting and outages, too": at(
+        3,
+        Recurrence(on="call", identity="args"),
+        [step(read("a", ms=60_000)), step(read("a", "HTTP 503", ok=False)), step(read("a"))],
+    ),
     "args alone: other results": at(
         3, Recurrence(identity="args"), [step(read("a", r)) for r in ("1", "2", "3")]
     ),
@@ -41,6 +49,9 @@ FIRES = {
     ),
 }
 HOLDS = {
+    "every single call: a turn of talk is no further one": holds(
+        Recurrence(on="call", threshold=2), [step(read("a")), step(), step()]
+    ),
     "the first has left the window": holds(Recurrence(), reads("abcdefgaa")),
     "equal calls of one batch count once": holds(Recurrence(), [step(*4 * [read("a")])]),
     "two batches of equal calls are two": holds(Recurrence(), 2 * [step(*3 * [read("a")])]),

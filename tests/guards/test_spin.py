@@ -16,6 +16,8 @@ def runs(*results: str, tool: str = "run") -> list[dict]:
 
 
 ARGS = Spin(identity="args")
+CALL = Spin(on="call")
+THOUGHT = Spin(on="thought and call")
 
 FIRES = {
     "the same call three times": at(3, Spin(), 3 * [step(READ)]),
@@ -77,6 +79,30 @@ FIRES = {
         Spin(identity="error"),
         [step(call("run", {"n": n}, "trace\nKeyError: 'a'", ok=False)) for n in range(3)],
     ),
+    "the same output": at(
+        3, Spin(on="output"), [step(output="a"), step(), *2 * [step(output="a")]]
+    ),
+    "single calls: equal ones of one turn count": at(1, CALL, [step(*3 * [READ])]),
+    "single calls: waiting is no excuse": at(
+        3, CALL, 3 * [step(call("poll", {"id": 1}, "queued", ms=60_000))]
+    ),
+    "single calls: an outage is no excuse": at(3, CALL, 3 * [step(RATE_LIMITED)]),
+    "single calls: a turn of talk in between": at(
+        4, CALL, [step(READ), step(READ), step(), step(READ)]
+    ),
+    "single calls: across a person's message": at(
+        3, CALL, [step(READ), step(READ), step(READ, user="Go on.")]
+    ),
+    "single calls within this turn": at(
+        2, Spin(on="call", since="turn"), [step(READ), step(*3 * [READ])]
+    ),
+    "thought and call": at(3, THOUGHT, 3 * [step(READ, text="I look.")]),
+    "the same result of a tool, whatever the arguments": at(
+        3, Spin(on="call", identity="result"), [step(call("read", {"p": p}, "no")) for p in "abc"]
+    ),
+    "all calls of a turn, equal ones counted": at(
+        3, Spin(on="turn"), [step(READ, OTHER), step(OTHER, READ), step(READ, OTHER)]
+    ),
     "zero is a value": at(1, Spin(threshold=0), [step(READ)]),
 }
 HOLDS = {
@@ -97,6 +123,19 @@ HOLDS = {
     ),
     "transient failures": holds(Spin(), 4 * [step(RATE_LIMITED)]),
     "talk without an action": holds(Spin(), 5 * [step(text="same")]),
+    "single calls: another one in between": holds(CALL, [step(READ), step(READ, OTHER, READ)]),
+    "single calls: a person speaks in between": holds(
+        Spin(on="call", since="person"), [step(READ), step(READ), step(READ, user="Go on.")]
+    ),
+    "single calls: nothing is called again": holds(
+        Spin(on="call", since="person", threshold=2), [step(READ), step(user="Well?"), step()]
+    ),
+    "single calls of three turns": holds(Spin(on="call", since="turn"), 4 * [step(READ)]),
+    "another thought": holds(THOUGHT, [step(READ, text=text) for text in "abab"]),
+    "turns with another number of equal calls": holds(
+        Spin(on="turn"), [step(READ), step(READ, READ), step(READ)]
+    ),
+    "other outputs": holds(Spin(on="output"), [step(output=t) for t in "aabb"]),
     "other texts": holds(Spin(on="text"), [step(text=t) for t in ("one", "two", "one")]),
 }
 CASES = FIRES | HOLDS
@@ -115,3 +154,8 @@ def test_a_call_just_short_of_a_minute_is_no_waiting():
 def test_without_an_action_it_is_unknown():
     [signal] = signals(Spin(), [step(text="Hello.")])
     assert signal != signal
+
+
+def test_a_turn_of_talk_is_no_further_repeat_of_a_call():
+    """Rules over single calls look when a call is made; a ladder must not climb in between."""
+    assert signals(CALL, [step(), step(READ), step(READ), step(), step(READ)])[1:] == [1, 2, 0, 3]

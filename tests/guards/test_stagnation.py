@@ -5,6 +5,7 @@ import pytest
 from harness.guards.stagnation import Stagnation
 from tests.examples import at, first_fire, holds, scored, signals, step
 
+CHANGE = Stagnation(counts="change")
 BEST = Stagnation(against="best")
 
 FIRES = {
@@ -12,6 +13,7 @@ FIRES = {
     "a fall is no improvement": at(3, Stagnation(), scored(0.71, 0.64, 0.58)),
     "an unscored iteration is passed over": at(4, Stagnation(), scored(0.5, 0.51, None, 0.51)),
     "a wider window waits longer": at(4, Stagnation(window=3), scored(0.5, 0.51, 0.52, 0.53)),
+    "changes up and down, all small": at(3, CHANGE, scored(0.5, 0.51, 0.5)),
     "window of one": at(2, Stagnation(window=1), scored(0.5, 0.5)),
     "getting back to the best is no improvement over it": at(4, BEST, scored(0.5, 0.7, 0.4, 0.71)),
     "lower is better": at(3, Stagnation(), scored(0.5, 0.49, 0.55), direction="lower"),
@@ -20,6 +22,7 @@ FIRES = {
     ),
 }
 HOLDS = {
+    "a fall is a change": holds(CHANGE, scored(0.7, 0.6, 0.6, 0.5)),
     "0.14, 0.16, 0.18 improves by 0.02 twice, though raw floats say less": holds(
         Stagnation(), scored(0.14, 0.16, 0.18)
     ),

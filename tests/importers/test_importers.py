@@ -25,7 +25,7 @@ GOOD: dict[str, Any] = {
 
 def test_every_module_is_found_and_says_what_it_lacks() -> None:
     found = importers.available()
-    assert {"loopgain", "react", "tau-bench"} <= set(found)
+    assert {"loopgain", "mini-swe-agent", "react", "tau-bench"} <= set(found)
     assert list(found) == sorted(found)
     for name, module in found.items():
         assert importers.get(name) is module

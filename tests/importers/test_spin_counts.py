@@ -6,7 +6,9 @@ recordings, and by a plain loop over the source file.
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
@@ -41,7 +43,7 @@ def preset(tmp_path: Path) -> Preset:
 
 def by_guards(name: str, path: Path, preset: Preset) -> Counts:
     """Runs, and runs in which a guard fired at any iteration, by how they ended."""
-    counts: Counts = {"runs": Counter(), "spin_args": Counter(), "alternation": Counter()}
+    counts: Counts = {name: Counter() for name in ("runs", *preset.guards)}
     for recording in recordings(name, path):
         scenario = Scenario.model_validate(recording)
         end = scenario.recorded.outcome or "unknown"
@@ -138,3 +140,61 @@ def test_fever(corpora: Path, preset: Preset) -> None:
         "alternation": Counter(),
     }
     assert by_guards("react", path, preset) == by_hand(runs) == expected
+
+
+@pytest.fixture
+def recurring(tmp_path: Path) -> Preset:
+    path = tmp_path / "recurring.toml"
+    path.write_text(
+        """
+        schema = "harness/preset@1"
+        title = "The same call with the same result, in places"
+        [guards]
+        recurrence = { threshold = 3, window = 8, identity = "args+result" }
+        """
+    )
+    return load_preset(str(path))
+
+
+def recurs(calls: list[Any]) -> bool:
+    """The same thing three times within eight, anywhere in a run."""
+    windows = (calls[max(0, end - 7) : end + 1] for end in range(len(calls)))
+    return any(window.count(window[-1]) >= 3 for window in windows)
+
+
+def test_recurrence_on_webshop(corpora: Path, recurring: Preset) -> None:
+    """Two thirds of the unscored runs, and none of the 367 good ones."""
+    path = corpora / "react_webshop_fever" / "derived_webshop.jsonl"
+    counts = by_guards("react", path, recurring)
+    assert counts["runs"] == Counter(success=367, failure=93, unscored=40)
+    assert counts["recurrence"] == Counter(unscored=26)
+    by_hand = sum(
+        recurs(
+            [
+                (row["action"], row["observation"])
+                for row in run["steps"]
+                if not row["action"].startswith("think[")
+            ]
+        )
+        for run in lines(path)
+    )
+    assert by_hand == 26
+
+
+def test_recurrence_on_a_strong_coding_agent(corpora: Path, recurring: Preset) -> None:
+    """What it costs where nothing is wrong: 7 of 371 runs that succeeded, 1.9 %."""
+    path = corpora / "mini_swe_agent_gemini3" / "trajectories_500.jsonl.gz"
+    counts = by_guards("mini-swe-agent", path, recurring)
+    assert counts["runs"] == Counter(success=371, failure=129)
+    assert counts["recurrence"] == Counter(success=7, failure=1)
+    fenced = re.compile(r"```bash\s*\n(.*?)\n```", re.DOTALL)
+    found: Counter[str] = Counter()
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for run in map(json.loads, file):
+            calls = [
+                (fenced.findall(said["content"]), answer["content"])
+                for said, answer in pairwise(run["messages"])
+                if said["role"] == "assistant"
+            ]
+            found[outcome(run["resolved"])] += recurs(calls)
+    assert found == counts["recurrence"]

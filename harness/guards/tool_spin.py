@@ -1,0 +1,29 @@
+"""One tool going round on the spot, whatever other tools do in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from harness.guards._base import Guard
+from harness.history import UNKNOWN, History
+from harness.tallies import Rounds
+from harness.trace import ExitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpin(Guard):
+    """Stops when a tool was called with the same set of calls this many rounds running.
+
+    A round of a tool is a turn that calls it; equal calls of one turn count once, and other tools
+    do not break the streak. Nothing is passed over.
+    """
+
+    reason: ClassVar[ExitReason] = ExitReason.SPIN
+    measures: ClassVar[str] = "longest streak of equal rounds among this turn's tools"
+
+    identity: Literal["args", "args+result", "args+normalised result"] = "args"
+
+    def signal(self, history: History) -> float:
+        rounds = history.tally(Rounds, self.identity)
+        return rounds.longest if rounds.seen else UNKNOWN

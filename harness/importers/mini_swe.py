@@ -1,0 +1,298 @@
+"""mini-swe-agent: a coding agent whose only tool is bash, on SWE-bench.
+
+Reads a ``*.traj.json`` file as mini-swe-agent 1.x writes it, all such files of a folder, or a
+collection of runs (``*.jsonl``, ``*.jsonl.gz``): one run a line with the keys ``instance_id``,
+``resolved``, ``exit_status``, ``model_stats``, ``limits`` and ``messages``, where a message holds
+its ``response`` directly. The oldest files are a bare list of messages.
+
+The goal is the task within the first user message; the instructions around it and the system
+prompt are the same for every run and are not copied. Whether the patch passed the tests is not in
+the agent's own file, only in a collection (``resolved``), so the outcome is unknown without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.errors import ImportFormatError, choices
+from harness.importers._base import SCHEMA, Place, inferred, json_document, json_lines, slug, unique
+
+NAME = "mini-swe-agent"
+TITLE = "mini-swe-agent 1.x trajectories"
+LACKS: tuple[str, ...] = (
+    "scores before the end",
+    "outcome (unless a collection says whether the tests passed)",
+    "time of a call (it is within the time of its step, and stands as 0)",
+    "time of the last step",
+    "time of a step that did not go through OpenRouter",
+    "exit code of the call that submits, and of one that timed out",
+    "cache writes (they count as uncached input)",
+)
+TOKENS = (
+    "As each reply reports them. Uncached input is prompt_tokens less cached_tokens. "
+    "completion_tokens contain the reasoning, so output is what is left without it; replies "
+    "through Portkey, and any that report more reasoning than completion, have it beside the "
+    "completion, so there output is completion_tokens. The model stands without OpenRouter's "
+    "vendor prefix (google/...), by which price lists do not know it."
+)
+ITERATION = (
+    "One assistant message: its one fenced command is a call of bash, and the user message after "
+    "it the result. A message with no command or several was refused by the agent and is a "
+    "failed call with those commands as 'unparsed'. Its time, in whole seconds, runs from this "
+    "request to the next one, so that it holds the reply, the command and any retry together: it "
+    "stands as the reply's, the call's is 0. It is taken from 'created', which only OpenRouter "
+    "(id 'gen-...') stamps at the start of a request; elsewhere it is unknown."
+)
+EXIT_REASON = (
+    "Explicit: Submitted is agent_finished; LimitsExceeded is max_iterations where the step limit "
+    "was reached, else cost_budget where the cost limit was. Any other status is unknown. Without "
+    "a status, agent_finished is inferred from a last command that submitted. Whether the tests "
+    "passed decides the outcome and never the reason."
+)
+
+TOOL = "bash"
+#: A first line of a command's output that submits the rest of it.
+SUBMIT = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
+FORMAT = "mini-swe-agent-1"
+
+#: How a command begins; the second is the newer way, beside which the first is only text.
+_FENCES = (re.compile(r"```mswea_bash_command\s*\n"), re.compile(r"```bash\s*\n"))
+_CLOSING = "\n```"
+_RESULT = re.compile(r"<returncode>(-?\d{1,10})</returncode>\s*(.*)", re.DOTALL)
+#: Where the task stands in the first user message, by the prompts that come with the agent.
+_TASKS = (
+    ("<pr_description>", "</pr_description>"),
+    ("Please solve this issue: ", "\n\nYou can execute bash commands"),
+)
+_TASK_OPENING = "Consider the following PR description:"
+_ROLES = ("assistant", "system", "user")
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield one recording for each run of a file, or of all ``*.traj.json`` files below a folder.
+
+    A call succeeded if its exit code is 0, or if it submitted. One that timed out, that a person
+    rejected or that was never answered failed. Of an output too long for the agent, the result
+    holds the head and tail that the agent saw.
+
+    Raises:
+        ImportFormatError: A file is not of this format, or a folder holds none.
+    """
+    seen: dict[str, int] = {}
+    if path.name.endswith((".jsonl", ".jsonl.gz")):
+        for place, record in json_lines(path):
+            yield _recording(place, record, seen)
+        return
+    files = sorted(path.rglob("*.traj.json")) if path.is_dir() else [path]
+    if not files:
+        raise ImportFormatError(f"{path}: the folder holds no *.traj.json file")
+    for file in files:
+        yield _recording(Place(file, "trajectory"), json_document(file), seen)
+
+
+def _recording(place: Place, record: Any, seen: dict[str, int]) -> dict[str, Any]:
+    if isinstance(record, list):
+        record = {"messages": record}
+    messages = place.get(record, "messages", list)
+    made_as = place.get_or_none(record, "trajectory_format", str) or FORMAT
+    if made_as != FORMAT:
+        raise place.error(f"key 'trajectory_format': {choices(made_as, (FORMAT,))}")
+    # The agent's own file keeps under 'info' what a collection has beside the messages.
+    about = place.get_or_none(record, "info", dict) or record
+    status = place.get_or_none(about, "exit_status", str)
+    task, steps = _steps(place, messages)
+    if not steps:
+        raise place.error("key 'messages' holds no assistant message")
+    instance = place.get_or_none(record, "instance_id", str) or place.path.name.split(".")[0]
+    recorded = _ending(place, about, status, steps)
+    solved = place.get_or_none(record, "resolved", bool)
+    if solved is not None:
+        recorded["outcome"] = "success" if solved else "failure"
+    return {
+        "schema": SCHEMA,
+        "id": unique(f"{NAME}/{slug(instance)}", seen),
+        "title": f"mini-swe-agent on {instance}",
+        "source": f"{NAME}:{place.path.name}",
+        "goal": _task(task),
+        "tags": [NAME],
+        "tools": [TOOL],
+        "steps": steps,
+        "recorded": recorded,
+    }
+
+
+def _task(prompt: str) -> str:
+    """The task without the instructions around it; all of it where it stands in no known place."""
+    for opening, closing in _TASKS:
+        _, found, rest = prompt.partition(opening)
+        task, closed, _ = rest.rpartition(closing)
+        if found and closed:
+            return task.strip().removeprefix(_TASK_OPENING).strip()
+    return prompt.strip()
+
+
+def _steps(place: Place, messages: list[Any]) -> tuple[str, list[dict[str, Any]]]:
+    """The first user message and the steps."""
+    first: str | None = None
+    steps: list[dict[str, Any]] = []
+    said: list[str] = []
+    starts: list[int | None] = []
+    open_call: dict[str, Any] | None = None
+    for number, message in enumerate(messages, 1):
+        spot = place.at(f"message {number}")
+        role = spot.get(message, "role", str)
+        content = spot.get_or_none(message, "content", str) or ""
+        if role == "assistant":
+            reply, start = _reply(spot, message, content)
+            open_call = _call(content)
+            step: dict[str, Any] = {"user": "\n\n".join(said)} if said else {}
+            steps.append({**step, "reply": reply, "calls": [open_call]})
+            starts.append(start)
+            said = []
+        elif role == "user" and first is None:
+            first = content
+        elif role == "user" and open_call is not None:
+            _answer(open_call, content)
+            open_call = None
+        elif role == "user":
+            said.append(content)
+        elif role != "system":
+            raise spot.error(f"key 'role': {choices(role, _ROLES)}")
+    _time(steps, starts)
+    return first or "", steps
+
+
+def _reply(spot: Place, message: Any, text: str) -> tuple[dict[str, Any], int | None]:
+    """The reply, and the second in which it was asked for, where that is known."""
+    reply: dict[str, Any] = {"text": text}
+    extra = spot.get_or_none(message, "extra", dict) or message
+    response = spot.get_or_none(extra, "response", dict)
+    if response is None:
+        return reply, None
+    name = spot.get_or_none(response, "id", str) or ""
+    if model := spot.get_or_none(response, "model", str):
+        reply["model"] = model.rpartition("/")[2]
+    options = spot.get_or_none(response, "choices", list)
+    reason = spot.get_or_none(options[0] if options else response, "finish_reason", str)
+    if reason:
+        reply["finish_reason"] = reason.lower()
+    usage = spot.get_or_none(response, "usage", dict)
+    if usage is not None:
+        reply["usage"] = _usage(spot.at("usage"), usage, apart=name.startswith("portkey-"))
+    stamped = name.startswith("gen-") and response.get("created") is not None
+    return reply, spot.count(response, "created") if stamped else None
+
+
+def _usage(spot: Place, usage: dict[str, Any], *, apart: bool) -> dict[str, int]:
+    """Counts that do not overlap; ``apart`` says that completion is without the reasoning."""
+    prompt = spot.count(usage, "prompt_tokens")
+    completion = spot.count(usage, "completion_tokens")
+    cached = _detail(spot, usage, "prompt_tokens_details", "cached_tokens")
+    reasoning = _detail(spot, usage, "completion_tokens_details", "reasoning_tokens")
+    if cached > prompt:
+        raise spot.error(f"key 'cached_tokens' must be at most 'prompt_tokens', found {cached}")
+    apart = apart or reasoning > completion
+    output = completion if apart else completion - reasoning
+    counts = {
+        "input": prompt - cached,
+        "cache_read": cached,
+        "output": output,
+        "reasoning": reasoning,
+    }
+    return {key: count for key, count in counts.items() if count}
+
+
+def _detail(spot: Place, usage: dict[str, Any], group: str, key: str) -> int:
+    """A count that the agent's own file keeps in a group, and a collection beside the others."""
+    holder = spot.get_or_none(usage, group, dict) or usage
+    return 0 if holder.get(key) is None else spot.count(holder, key)
+
+
+def _call(text: str) -> dict[str, Any]:
+    """The call of a message; it counts as failed until an answer says otherwise."""
+    commands = next(filter(None, (_fenced(text, fence) for fence in _FENCES)), [])
+    args = {"command": commands[0]} if len(commands) == 1 else {"unparsed": commands}
+    return {"tool": TOOL, "args": args, "ok": False}
+
+
+def _fenced(text: str, fence: re.Pattern[str]) -> list[str]:
+    """What stands in each closed fence; in linear time, whatever the text."""
+    found: list[str] = []
+    at = 0
+    while (start := fence.search(text, at)) and (end := text.find(_CLOSING, start.end())) >= 0:
+        found.append(text[start.end() : end].strip())
+        at = end + len(_CLOSING)
+    return found
+
+
+def _answer(call: dict[str, Any], content: str) -> None:
+    match = _RESULT.fullmatch(content) if "command" in call["args"] else None
+    if match is None:
+        call["result"] = content
+    else:
+        code = int(match[1])
+        call |= {"result": _output(match[2]), "exit_code": code, "ok": code == 0}
+
+
+def _output(body: str) -> str:
+    """A command's output without the tags around it; a long one has its middle cut out."""
+    whole, closed, after = body.rpartition("</output>")
+    if closed and not after.strip() and whole.startswith("<output>"):
+        return whole.removeprefix("<output>").removeprefix("\n")
+    _, _, rest = body.partition("<output_head>\n")
+    head, _, rest = rest.partition("\n</output_head>\n<elided_chars>\n")
+    cut, _, rest = rest.partition("\n</elided_chars>\n<output_tail>\n")
+    tail, closed, _ = rest.rpartition("\n</output_tail>")
+    return f"{head}\n[{cut}]\n{tail}" if closed else body
+
+
+def _time(steps: list[dict[str, Any]], starts: list[int | None]) -> None:
+    """A step takes as long as it is until the next request; the last one has none."""
+    for index in range(len(steps) - 1):
+        start, end = starts[index], starts[index + 1]
+        if start is not None and end is not None and end >= start:
+            steps[index]["reply"]["ms"] = (end - start) * 1000
+            steps[index]["calls"][0]["ms"] = 0
+
+
+def _ending(
+    place: Place, about: dict[str, Any], status: str | None, steps: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What ``recorded`` says of how the run ended; marks a last call that submitted as good."""
+    (call,) = steps[-1]["calls"]
+    submits = "exit_code" not in call and "result" in call and _submits(call)
+    if status == "Submitted" or (status is None and submits):
+        call["ok"] = call["ok"] or submits
+        ending = {"exit_reason": "agent_finished"}
+        return ending if status else inferred(ending)
+    return _limits_reached(place, about) if status == "LimitsExceeded" else {}
+
+
+def _submits(call: dict[str, Any]) -> bool:
+    command = call["args"].get("command", "")
+    return any(marker in command for marker in SUBMIT)
+
+
+def _limits_reached(place: Place, about: dict[str, Any]) -> dict[str, Any]:
+    stats = place.get_or_none(about, "model_stats", dict) or {}
+    config = place.get_or_none(about, "config", dict) or {}
+    limits = place.get_or_none(about, "limits", dict) or place.get_or_none(config, "agent", dict)
+    reached: dict[str, Any] = {}
+    for key, limit_key, used_key, reason in _LIMITS:
+        limit, used = (limits or {}).get(limit_key), stats.get(used_key)
+        if limit is None or used is None:
+            continue
+        # A limit of 0 is no limit.
+        if 0 < place.number(limits, limit_key) <= place.number(stats, used_key):
+            reached.setdefault("exit_reason", reason)
+            reached.setdefault("limits", {})[key] = limit
+    return reached
+
+
+_LIMITS = (
+    ("max_iterations", "step_limit", "api_calls", "max_iterations"),
+    ("cost_budget_usd", "cost_limit", "instance_cost", "cost_budget"),
+)

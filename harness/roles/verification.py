@@ -1,0 +1,126 @@
+"""The verification gate: a verifier that looks at the evidence now and then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.judge import ParseFailure, extract
+from harness.roles._reply import BOOLEAN, COUNT, TEXT, TEXTS, read
+from harness.stages import Now, Stage, Ties
+from harness.trace import Condition, ExitReason
+
+_FIELDS = {
+    "satisfied": (BOOLEAN, True),
+    "reasoning": (TEXT, True),
+    "output_files": (TEXTS, False),
+    "evidence": (TEXTS, False),
+    "next_movements": (TEXTS, False),
+    "completed_task_index": (COUNT, False),
+}
+#: The agent's own action that asks for a verification.
+REQUEST_TOOL = "request_verification"
+PROMPT = (
+    "Is the goal reached, by the evidence? Answer with one JSON object: satisfied (boolean), "
+    "reasoning (text), output_files, evidence, next_movements (lists of texts), evidence_ops (list "
+    "of {op: add|remove, item}), completed_task_index (number)."
+)
+
+
+class VerificationStage(Stage):
+    """Asks the verifier now (a handler or the agent asks), maybe (throttled), or by watchdog."""
+
+    name = "verification"
+
+    def __init__(self, ties: Ties) -> None:
+        assert ties.mechanisms.verification is not None
+        self._settings = ties.mechanisms.verification
+        self._iterations = 0
+        self._last_ms = 0
+        self._last_maybe_ms = 0
+        self._tokens: int | None = None
+        self._evidence: dict[str, None] = {}
+
+    def run(self, now: Now) -> None:
+        self._iterations += 1
+        due = self._due(now)
+        self._last_maybe_ms = now.elapsed_ms
+        if due is None:
+            now.note(self.name, "skip", "maybe", "no throttle is due")
+            return
+        trigger, reason = due
+        reply = now.ask("verifier", PROMPT, self._settings.model)
+        if reply is None:
+            now.note(self.name, "abstain", trigger, "no recorded reply")
+            return
+        self._iterations = 0
+        self._last_ms = now.elapsed_ms
+        now.verified_now = True
+        try:
+            data = read(reply, _FIELDS)
+            self._collect(data, _operations(reply))
+        except ParseFailure as failure:
+            now.note(self.name, "parse_failure", trigger, str(failure))
+            return
+        now.orders.movements = list(data.get("next_movements", ()))
+        now.orders.evidence = list(self._evidence)
+        satisfied = data["satisfied"]
+        now.note(self.name, "run", trigger, reason, "satisfied" if satisfied else "not satisfied")
+        if satisfied:
+            now.conditions.append(
+                Condition("verified", self.name, ExitReason.VERIFIED, "stop")
+            )
+
+    def _due(self, now: Now) -> tuple[str, str] | None:
+        handler = now.turn.handler or {}
+        if handler.get("verify"):
+            return "now", handler["verify"]
+        if any(call.tool == REQUEST_TOOL for call in now.turn.calls):
+            return "request", "the agent asked for it"
+        if now.own_end:
+            return "request", "the agent declared the end"
+        quiet = now.elapsed_ms - self._last_maybe_ms - _waited(now)
+        if quiet >= self._settings.watchdog_s * 1000:
+            return "watchdog", f"{quiet / 1000:g} s since the last look"
+        if self._iterations >= self._settings.every:
+            return "maybe", f"{self._iterations} iterations"
+        since = now.elapsed_ms - self._last_ms
+        if since >= self._settings.after_s * 1000:
+            return "maybe", f"{since / 1000:g} s"
+        usage = now.turn.reply.usage
+        if usage is not None:
+            before, self._tokens = self._tokens, usage.input_all
+            if before is not None and abs(usage.input_all - before) > self._settings.token_change:
+                return "maybe", f"prompt tokens {before} -> {usage.input_all}"
+        return None
+
+    def _collect(self, data: dict[str, Any], operations: list[tuple[str, str]]) -> None:
+        self._evidence.update(dict.fromkeys(data.get("evidence", ())))
+        for operation, item in operations:
+            if operation == "add":
+                self._evidence[item] = None
+            else:
+                self._evidence.pop(item, None)
+
+
+def _operations(reply: str) -> list[tuple[str, str]]:
+    value = extract(reply).get("evidence_ops")
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ParseFailure("'evidence_ops' is no list")
+    found = []
+    for item in value:
+        fits = (
+            isinstance(item, dict)
+            and item.get("op") in ("add", "remove")
+            and isinstance(item.get("item"), str)
+        )
+        if not fits:
+            raise ParseFailure("an evidence operation needs op (add, remove) and item")
+        found.append((item["op"], item["item"]))
+    return found
+
+
+def _waited(now: Now) -> int:
+    """Time in this iteration during which a declared waiting tool ran: the watchdog rests."""
+    return max((call.ms or 0 for call in now.turn.calls if call.waits), default=0)

@@ -1,0 +1,127 @@
+"""What mechanisms share: one iteration in the making, the ties of an episode, the stage protocol.
+
+A mechanism is a stage: it reads ``Now`` and adds to it. Which stages run, and in which order, is
+decided in ``harness.session``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.history import History
+from harness.llm import LLM, Request
+from harness.mechanisms import Mechanisms
+from harness.trace import CheckResult, Condition, Evaluation, MechanismEvent, Reply, Turn
+from harness.turns import priced
+from harness.workorder import Orders
+
+_UNSCORED = Evaluation()
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """What an episode's stages hold on to.
+
+    Attributes:
+        nonce: Tells this episode's prompt sections from anything an agent could write.
+        models: Model names of the classes ``fast`` and ``quality``.
+    """
+
+    llm: LLM
+    history: History
+    mechanisms: Mechanisms
+    goal: str
+    nonce: str
+    models: Mapping[str, str]
+    capabilities: tuple[str, ...] = ()
+    init_perception: str | None = None
+
+
+@dataclass(slots=True)
+class Now:
+    """One iteration in the making; stages read it and add to it.
+
+    Attributes:
+        last: The agent stopped by itself with this turn.
+        orders: What the next work order will be made of.
+        own_end: The agent declared the end (marker, own stop, a handler's exit).
+        answered_end: Somebody who can judge has looked at this iteration.
+        triaged: Code alone decided; model roles are skipped.
+    """
+
+    number: int
+    turn: Turn
+    ties: Ties
+    orders: Orders
+    last: bool = False
+    evaluation: Evaluation = _UNSCORED
+    replies: list[Reply] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    events: list[MechanismEvent] = field(default_factory=list)
+    checks: list[CheckResult] = field(default_factory=list)
+    overlap: float | None = None
+    triaged: bool = False
+    own_end: bool = False
+    answered_end: bool = False
+    spinning: bool = False
+    warnings: int = 0
+    force_perception: str | None = None
+    verified_now: bool = False
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Loop time at this point: everything before, the turn, and the role calls so far."""
+        known = self.ties.history.elapsed_ms + self.turn.known_ms
+        if len(self.replies) == 1:
+            return known
+        return known + sum(reply.ms or 0 for reply in self.replies[1:])
+
+    def note(
+        self,
+        mechanism: str,
+        event: str,
+        trigger: str | None = None,
+        reason: str | None = None,
+        result: str | None = None,
+    ) -> None:
+        """Record a run or a skip of a mechanism."""
+        self.events.append(MechanismEvent(mechanism, event, trigger, reason, result))
+
+    def call(self, role: str, prompt: str, model_class: str, **settings: Any) -> Reply | None:
+        """Ask a role; ``None`` where the recording never asked it here.
+
+        The reply counts for tokens, money and time, also where its transport failed.
+        """
+        number = 1 + sum(reply.role == role for reply in self.replies)
+        if not self.ties.llm.knows(role, self.number, number):
+            return None
+        messages = ({"role": "system", "content": prompt},
+                    {"role": "user", "content": self.turn.reply.text})  # fmt: skip
+        reply = self.ties.llm.ask(Request(role, self.number, number, messages, settings))
+        reply = priced(reply, self.ties.models[model_class])
+        self.replies.append(reply)
+        return reply
+
+    def ask(self, role: str, prompt: str, model_class: str) -> str | None:
+        """Text of a role's reply; ``None`` where there is none or its transport failed."""
+        reply = self.call(role, prompt, model_class)
+        if reply is None:
+            return None
+        if reply.error is not None:
+            self.note(role, "error", None, reply.error)
+            return None
+        return reply.text
+
+
+class Stage(ABC):
+    """One mechanism in the course of an iteration."""
+
+    #: Its name in presets, events and documentation.
+    name: str
+
+    @abstractmethod
+    def run(self, now: Now) -> None:
+        """Look at the iteration and add what was found."""
