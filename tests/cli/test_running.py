@@ -124,7 +124,14 @@ def test_validate_names_every_file_that_is_wrong(harness: Cli, scenario: Path) -
     assert result.out == "1 scenarios and 1 presets are valid\n"
     lines = result.err.splitlines()
     assert all(line.startswith("harness: ") for line in lines)
-    for place in ("bad.jsonl:1", "bad.jsonl:3", "bad.yaml:2", "family.yaml:1", "no.yaml", "bad.toml"):
+    for place in (
+        "bad.jsonl:1",
+        "bad.jsonl:3",
+        "bad.yaml:2",
+        "family.yaml:1",
+        "no.yaml",
+        "bad.toml",
+    ):
         assert sum(place in line for line in lines) == 1, (place, lines)
     assert harness("validate", "one.jsonl", "good.toml").code == 0
     assert harness("validate", ".").code == 2
