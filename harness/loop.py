@@ -32,7 +32,9 @@ class _Course:
     diverged_at: int | None = None
 
 
-def run_episode(tape: Tape, preset: Preset, *, observe: bool = False, repetition: int = 0) -> Episode:
+def run_episode(
+    tape: Tape, preset: Preset, *, observe: bool = False, repetition: int = 0
+) -> Episode:
     """Replay one scenario under one preset.
 
     Args:
@@ -105,9 +107,13 @@ def _intervene(
     for condition in decision.conditions:
         if condition.state == "answered":
             monitor.resume(condition.name)
-        elif condition.action == "nudge" and condition.state == "true":
-            if following is not None and following.nudge is None:
-                course.diverged_at = course.diverged_at or number
+        elif (
+            condition.action == "nudge"
+            and condition.state == "true"
+            and following is not None
+            and following.nudge is None
+        ):
+            course.diverged_at = course.diverged_at or number
     winner = decision.winner
     if winner is None or winner.action not in ("switch_strategy", "delegate"):
         return following

@@ -75,11 +75,17 @@ def test_a_bad_file_ends_the_run_and_keeps_what_was_done(harness: Cli, scenario:
 @pytest.mark.parametrize(
     ("prices", "words"),
     [
-        (None, "FileNotFoundError"),
-        ("models = [", "TOML"),
+        (None, "No such file"),
+        ("models = [", "cannot be read as prices"),
         ("[other]\n", "models"),
         ("[models.x]\ninput = 1\n", "needs input and output"),
         ("[models.x]\ninput = 1\noutput = 1\nspeed = 1\n", "speed"),
+        ("models = 5\n", "needs tables"),
+        ("[models]\nx = 5\n", "found 5"),
+        ("[models.x]\ninput = nan\noutput = 1\n", "nan"),
+        ("[models.x]\ninput = -1\noutput = 1\n", "-1"),
+        ('[models.x]\ninput = "1"\noutput = 1\n', "'1'"),
+        ("[models.x]\ninput = 1e300\noutput = 1\n", "1e+300"),
     ],
 )
 def test_prices_that_cannot_be_used(

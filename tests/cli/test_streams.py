@@ -77,9 +77,11 @@ def test_interrupted_run_can_be_resumed(tmp_path: Path, workers: int) -> None:
     process = subprocess.Popen(
         [*COMMAND, *arguments, "--workers", str(workers)],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
     )  # fmt: skip
     _wait_for_run(Store(tmp_path / "s.duckdb"))
-    os.kill(process.pid, signal.SIGINT)
+    # As a terminal does it: the workers get the signal too.
+    os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     # Where the signal met Python inside a library's import, Python ends itself by SIGINT in the
     # end, which a shell reports as 130 too.
