@@ -133,7 +133,7 @@ def show(
     \b
     Examples:
       harness show reflection/plateau -p reflection
-      harness show 3f2a                 an id of harness list episodes, or its beginning
+      harness show 3f2a                 an episode's id, or its beginning
     """  # noqa: D301 - \b keeps the lines of an example apart
     from harness import cli_read
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from pathlib import Path
 from typing import Any
 
 from harness import terminal
 from harness.errors import HarnessError, StoreError, choices
+from harness.guards import catalogue
 from harness.store.database import Store
 from harness.store.queries import query
 from harness.trace import ExitReason
@@ -210,18 +210,9 @@ def _reading(kind: str, signal: float | None, fired: bool, unknown: bool) -> str
 
 
 def _amount(kind: str, value: float) -> str:
-    """A signal in the unit in which people think of it."""
-    if kind == "cost_budget" and math.isfinite(value):
-        return terminal.dollars(round(value))
-    if kind == "time_budget" and math.isfinite(value):
-        return terminal.seconds(round(value))
-    return _compact(value)
-
-
-def _compact(value: float) -> str:
-    if abs(value) < 10_000 or value == float("inf"):
-        return f"{value:.4g}"
-    return f"{value:,.0f}" if abs(value) < 10_000_000 else f"{value:.3g}".replace("e+", "e")
+    """A signal in the unit in which people think of it; guards come and go, stores stay."""
+    known = catalogue().get(kind)
+    return known.shown(value) if known is not None else f"{value:.4g}"
 
 
 def _conditions(iterations: list[dict[str, Any]]) -> str:
@@ -344,8 +335,6 @@ def _presets() -> Listing:
 
 
 def _guards() -> Listing:
-    from harness.guards import catalogue
-
     return ["guard", "default", "fires", "rule"], [
         {
             "guard": kind,

@@ -108,9 +108,7 @@ def _weak(history: History, escalate_below: float) -> bool:
     return best > 1 - escalate_below if history.direction == "lower" else best < escalate_below
 
 
-def _message(
-    reason: ExitReason, guard: str, length: int, preset: Preset, history: History
-) -> str:
+def _message(reason: ExitReason, guard: str, length: int, preset: Preset, history: History) -> str:
     unit = "iteration" if length == 1 else "iterations"
     if reason is ExitReason.MAX_ITERATIONS:
         return f"loop engine iteration budget reached after {length} {unit}"
@@ -119,11 +117,11 @@ def _message(
     found = preset.guards.get(guard)
     if found is None:
         return f"{reason.value.replace('_', ' ')} after {length} {unit}"
-    signal = found.signal(history)
     sign = found.compares(history.direction)
+    signal = found.shown(found.signal(history))
     return (
         f"{reason.value.replace('_', ' ')} after {length} {unit}: guard {guard}, "
-        f"{found.measures} is {signal:g} ({sign} {found.threshold:g})"
+        f"{found.measures} is {signal} ({sign} {found.shown(found.threshold)})"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from harness.errors import ScenarioError
 from harness.generate import expand
 from harness.scenario import Scenario
+from harness.text import mended
 from harness.validation import describe, place, worst
 
 #: Longest line and largest YAML file that are read; above it lies an attack or a mistake.
@@ -26,7 +26,6 @@ MEMBERS = 100
 SUFFIXES = (".yaml", ".yml", ".jsonl", ".json")
 #: Up to this size the line of a finding is looked up, which means to read the file again.
 _MAX_LOOKUP = 2 * 1024 * 1024
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = {
     "NoneType": "nothing", "list": "a list", "str": "a text", "int": "a number",
     "float": "a number", "bool": "true or false",
@@ -196,20 +195,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"key {twice!r} is used twice")
     return made
-
-
-def mended(value: Any) -> Any:
-    """A value with each lone half of a surrogate pair replaced.
-
-    Such a half, written as an escape, is legal JSON that no file, hash or database takes.
-    """
-    if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
-    if isinstance(value, list):
-        return [mended(item) for item in value]
-    if isinstance(value, dict):
-        return {mended(key): mended(item) for key, item in value.items()}
-    return value
 
 
 def load(paths: Iterable[str | Path]) -> Iterator[Scenario]:

@@ -73,8 +73,9 @@ def canonical(args: Any) -> str:
     No arguments at all (null) and an empty object are alike.
     """
     args = {} if args is None else args
-    return json.dumps(_without_null(args), sort_keys=True, separators=(",", ":"), default=str,
-                      ensure_ascii=False)
+    return json.dumps(
+        _without_null(args), sort_keys=True, separators=(",", ":"), default=str, ensure_ascii=False
+    )
 
 
 def _without_null(value: Any) -> Any:
@@ -94,7 +95,7 @@ def last_line(text: str) -> str:
 
 
 def is_transient(result: str | None, exit_code: int | None) -> bool:
-    """Whether a failed call failed for a reason that may pass (HTTP 429, 5xx, time-out, exit 124)."""
+    """Whether a failed call failed for a reason that may pass (HTTP 429, time-out, exit 124)."""
     codes, pattern = _transience()
     if exit_code in codes:
         return True

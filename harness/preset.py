@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import Any, Literal
 
@@ -226,6 +226,8 @@ def _chain(name: str, seen: tuple[str, ...]) -> list[tuple[Path, dict[str, Any]]
         data = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise PresetError(f"preset {path}: not valid TOML: {error}") from error
+    except RecursionError:
+        raise PresetError(f"preset {path}: nested too deeply") from None
     except (OSError, UnicodeDecodeError) as error:
         raise PresetError(f"preset {path}: cannot be read: {error}") from error
     for key in data:
@@ -295,6 +297,8 @@ def _build(name: str, chain: list[tuple[Path, dict[str, Any]]]) -> Preset:
     )
 
 
+#: Above it a threshold is a mistake; every signal stays below.
+MAX_THRESHOLD = 1e15
 #: Keys that set the threshold; a child that uses one replaces whichever its parent used.
 _THRESHOLD_KEYS = frozenset({"threshold", "bare", "min_delta", "limit_s", "limit_usd"})
 
@@ -342,9 +346,11 @@ def _guard(
         raise PresetError(f"preset {path}: guards.{name}: set one of {used}, not all of them")
     for key in used:
         value = values.pop(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not (0 <= value <= MAX_THRESHOLD or value == inf):
             raise PresetError(
-                f"preset {path}: guards.{name}.{key}: must be a number, found {value!r}"
+                f"preset {path}: guards.{name}.{key}: must be a number from 0 to "
+                f"{MAX_THRESHOLD:g}, or inf to record only; found {value!r}"
             )
         whole = names[key] != 1 and isfinite(value)
         values["threshold"] = round(value * names[key]) if whole else value
@@ -355,11 +361,8 @@ def _guard(
     except ValidationError as error:
         allowed = [*(f.name for f in fields(cls)), "kind", *cls.aliases]
         raise PresetError(f"preset {path}: guards.{name}{problem(error, allowed)}") from None
-    if parts is None:
-        return guard
-    assert isinstance(guard, AllOf | AnyOf)
     # Set afterwards: they are guards already, not tables to validate.
-    return replace(guard, guards=parts)
+    return replace(guard, guards=parts) if parts and isinstance(guard, AllOf | AnyOf) else guard
 
 
 @cache
@@ -388,12 +391,14 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _parts(path: Path, name: str, raw: dict[str, Any], built: dict[str, Guard]) -> tuple[Guard, ...]:
+def _parts(
+    path: Path, name: str, raw: dict[str, Any], built: dict[str, Guard]
+) -> tuple[Guard, ...]:
     parts = raw["guards"]
     if not isinstance(parts, list) or not parts:
         raise PresetError(f"preset {path}: guards.{name}.guards: must list names of other guards")
     for part in parts:
-        if part not in built:
+        if not isinstance(part, str) or part not in built:
             raise PresetError(f"preset {path}: guards.{name}.guards: {choices(part, built)}")
     return tuple(built[part] for part in parts)
 
@@ -403,13 +408,22 @@ def _mechanisms(path: Path, raw: dict[str, Any]) -> Mechanisms:
     for name, value in raw.items():
         field = Mechanisms.model_fields.get(name)
         if field is None:
-            raise PresetError(f"preset {path}: mechanisms: {choices(name, Mechanisms.model_fields)}")
+            known = choices(name, Mechanisms.model_fields)
+            raise PresetError(f"preset {path}: mechanisms: {known}")
         tabular = field.default is None
         values[name] = ({} if value else None) if tabular and isinstance(value, bool) else value
     try:
         return Mechanisms.model_validate(values)
     except ValidationError as error:
-        raise PresetError(f"preset {path}: mechanisms{problem(error)}") from None
+        raise PresetError(f"preset {path}: mechanisms{_mechanism_problem(error)}") from None
+
+
+def _mechanism_problem(error: ValidationError) -> str:
+    """The first problem; where it is an unknown key, with the keys that the mechanism has."""
+    name = str(error.errors()[0]["loc"][0])
+    shape = Mechanisms.model_fields[name].annotation
+    models = [part for part in getattr(shape, "__args__", ()) if hasattr(part, "model_fields")]
+    return problem(error, [key for model in models for key in model.model_fields])
 
 
 def _models(path: Path, raw: dict[str, Any]) -> dict[str, str]:
@@ -430,7 +444,7 @@ def _settings(path: Path, raw: dict[str, Any]) -> dict[str, Any]:
                 raise PresetError(
                     f"preset {path}: settings.on_limit: {choices(value, ['best', 'raise'])}"
                 )
-        elif isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
             raise PresetError(f"preset {path}: settings.{key}: must be 0 or more, found {value!r}")
         elif key == "wait_ms" and not isinstance(value, int):
             raise PresetError(

@@ -25,6 +25,8 @@ from harness.trace import Usage
 PICO_PER_USD = 10**12
 #: Prices are those of this moment, so that a replay costs the same tomorrow.
 PRICE_DATE = datetime(2026, 11, 1, 12, tzinfo=UTC)
+#: Above it a price is a mistake.
+MAX_PRICE = 1_000_000
 _KEYS = ("input", "cache_read", "cache_write", "output")
 
 
@@ -94,15 +96,31 @@ def _overrides() -> dict[str, dict[str, float]]:
     if not name:
         return {}
     try:
-        models = tomllib.loads(Path(name).read_text("utf-8"))["models"]
-    except (OSError, tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError) as error:
-        raise HarnessError(f"HARNESS_PRICES={name}: cannot be read as prices: {error!r}") from error
-    for model, prices in models.items():
-        unknown = set(prices) - set(_KEYS)
-        missing = {"input", "output"} - set(prices)
-        if unknown or missing:
-            raise HarnessError(
-                f"HARNESS_PRICES={name}: model {model!r} needs input and output, and may have "
-                f"cache_read and cache_write (USD per million tokens); found {sorted(prices)}"
-            )
-    return {str(model): dict(prices) for model, prices in models.items()}
+        data = tomllib.loads(Path(name).read_text("utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HarnessError(f"HARNESS_PRICES={name}: cannot be read as prices: {error}") from error
+    models = data.get("models")
+    if not isinstance(models, dict):
+        raise HarnessError(f"HARNESS_PRICES={name}: needs tables [models.NAME], found {models!r}")
+    return {str(model): _checked(name, model, prices) for model, prices in models.items()}
+
+
+def _checked(name: str, model: str, prices: object) -> dict[str, float]:
+    """Prices of one model, if they are some."""
+    rule = (
+        "needs input and output, and may have cache_read and cache_write: USD per million tokens, "
+        f"0 to {MAX_PRICE:,}"
+    )
+    good = (
+        isinstance(prices, dict)
+        and set(prices) <= set(_KEYS)
+        and {"input", "output"} <= set(prices)
+        and all(
+            isinstance(p, int | float) and not isinstance(p, bool) and 0 <= p <= MAX_PRICE
+            for p in prices.values()
+        )
+    )
+    if not good:
+        raise HarnessError(f"HARNESS_PRICES={name}: model {model!r} {rule}; found {prices!r:.120}")
+    found: dict[str, float] = prices  # type: ignore[assignment]  # just checked
+    return dict(found)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -253,7 +255,8 @@ def _batches(job: Job, chunks: Iterator[list[Raw]], workers: int) -> Iterator[Ba
         waiting: list[Future[list[Batch]]] = []
         try:
             for chunk in chunks:
-                waiting.append(pool.submit(_replay_chunk, chunk))
+                with _interrupts_ignored():
+                    waiting.append(pool.submit(_replay_chunk, chunk))
                 if len(waiting) > 2 * workers:
                     yield from waiting.pop(0).result()
             while waiting:
@@ -261,6 +264,19 @@ def _batches(job: Job, chunks: Iterator[list[Raw]], workers: int) -> Iterator[Ba
         finally:
             for future in waiting:
                 future.cancel()
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Workers started here inherit it: Ctrl-C is this process's business, they just end with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 #: In a worker process: the job that it was started with, then the worker that carries it out.
@@ -337,9 +353,7 @@ class Worker:
                 if not known:
                     self._rows.add_scenario(scenario)
                     known = True
-                episode = run_episode(
-                    tape, preset, observe=job.observe, repetition=repetition
-                )
+                episode = run_episode(tape, preset, observe=job.observe, repetition=repetition)
                 identity = episode_id(job.run_id, episode.pair_key)
                 traced = self._projector.project(episode, identity, job.start_ns)
                 self._rows.add_episode(job.run_id, identity, episode, traced)

@@ -85,17 +85,28 @@ class Projector:
                 child = SpanContext(trace, ids.take(), False, _SAMPLED)
                 spans.append(self._span(name, child, context, attributes, start=start, end=stop))
             score = iteration.evaluation.score
-            events = () if score is None else (
-                Event(
-                    names.EVALUATION_EVENT,
-                    {names.EVALUATION_NAME: "score", names.EVALUATION_SCORE: score},
-                    timestamp=end,
-                ),
+            events = (
+                ()
+                if score is None
+                else (
+                    Event(
+                        names.EVALUATION_EVENT,
+                        {names.EVALUATION_NAME: "score", names.EVALUATION_SCORE: score},
+                        timestamp=end,
+                    ),
+                )
             )
             spans.append(
-                self._span(names.ITERATION_SPAN, context, root,
-                           _iteration_attributes(episode, iteration, at), start=clock, end=end,
-                           events=events))
+                self._span(
+                    names.ITERATION_SPAN,
+                    context,
+                    root,
+                    _iteration_attributes(episode, iteration, at),
+                    start=clock,
+                    end=end,
+                    events=events,
+                )
+            )
             clock = end
         failed = episode.exit_group in ("limit", "stuck", "paused")
         spans.append(
@@ -138,9 +149,7 @@ class Projector:
         )
 
 
-def _children(
-    iteration: Iteration, start: int
-) -> Iterator[tuple[str, Attributes, int, int]]:
+def _children(iteration: Iteration, start: int) -> Iterator[tuple[str, Attributes, int, int]]:
     """Name, attributes, start and end of the chat and tool spans.
 
     Replies come in series, the actor's calls side by side after its reply.
@@ -156,8 +165,12 @@ def _children(
             for call in iteration.turn.calls:
                 duration = call.ms or 0
                 longest = max(longest, duration)
-                yield (f"{names.EXECUTE_TOOL} {call.tool}", _call_attributes(call), clock,
-                       clock + duration * _MS)
+                yield (
+                    f"{names.EXECUTE_TOOL} {call.tool}",
+                    _call_attributes(call),
+                    clock,
+                    clock + duration * _MS,
+                )
             clock += longest * _MS
 
 

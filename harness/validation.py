@@ -97,6 +97,8 @@ def describe(item: Any, allowed: Iterable[str] = (), data: object = None) -> str
         return f"{where}: {choices(context['tag'], _QUOTED.findall(context['expected_tags']))}"
     message = str(item["msg"]).removeprefix("Value error, ")
     message = message[0].lower() + message[1:]
+    if kind == "model_type":
+        message = "must be a mapping of keys"
     if kind == "value_error" and isinstance(item["input"], dict):
         return f"{where}: {message}"
     value = repr(item["input"])

@@ -79,9 +79,9 @@ GUARDS = {
     "true": ("spin = true", "spin: must be a threshold, a table, or false for off; found True"),
     "a text in a table": (
         'spin = {threshold = "3"}',
-        "spin.threshold: must be a number, found '3'",
+        "spin.threshold: must be a number from 0",
     ),
-    "not a number": ("spin = {threshold = nan}", "spin.threshold: must be a number, found nan"),
+    "not a number": ("spin = {threshold = nan}", "spin.threshold: must be a number from 0"),
     "wrong type": (
         "stagnation = {window = 2.5}",
         "stagnation.window: ",

@@ -200,8 +200,13 @@ def test_threads_may_read_ask_and_write_at_once(store):
         except StoreError as error:
             failed.append(str(error))
 
-    doing = (lambda: store.rows(COUNT), lambda: store.ask(COUNT), lambda: store.execute(
-        "INSERT INTO runs SELECT count(*)::VARCHAR, 1, '0', 'complete', '{}' FROM runs"))
+    doing = (
+        lambda: store.rows(COUNT),
+        lambda: store.ask(COUNT),
+        lambda: store.execute(
+            "INSERT INTO runs SELECT count(*)::VARCHAR, 1, '0', 'complete', '{}' FROM runs"
+        ),
+    )
     threads = [threading.Thread(target=repeat, args=(do,)) for do in doing]
     for thread in threads:
         thread.start()

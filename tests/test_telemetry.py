@@ -78,9 +78,7 @@ def test_a_count_that_wraps_around_skips_zero(start):
 
 # -- tree, names and kinds -------------------------------------------------------------------
 
-TREE = run(
-    [step(call("read"), call("run"), model=PRICED, ms=5), step(text="Done.", ms=5)], OBSERVE
-)
+TREE = run([step(call("read"), call("run"), model=PRICED, ms=5), step(text="Done.", ms=5)], OBSERVE)
 
 
 def test_an_episode_is_a_tree_of_named_spans():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -106,6 +107,13 @@ class Guard(ABC):
     def action(self) -> OnFire:
         """What to do when it fires, the default filled in."""
         return self.default_on_fire if self.on_fire is None else self.on_fire
+
+    @classmethod
+    def shown(cls, value: float) -> str:
+        """A signal or threshold as people read it."""
+        if abs(value) < 10_000 or not math.isfinite(value):
+            return f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) < 10_000_000 else f"{value:.3g}".replace("e+", "e")
 
     def settings(self) -> dict[str, Any]:
         """The structural parameters: everything but threshold and ``on_fire``."""

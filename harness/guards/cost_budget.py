@@ -20,12 +20,17 @@ class CostBudget(Guard):
     """
 
     reason: ClassVar[ExitReason] = ExitReason.COST_BUDGET
-    measures: ClassVar[str] = "cost of all roles, pico-USD"
+    measures: ClassVar[str] = "cost of all roles (pico-USD)"
     aliases: ClassVar[Mapping[str, int]] = {"limit_usd": 10**12}
     bare_number: ClassVar[bool] = False
 
     def signal(self, history: History) -> float:
         return history.cost_pico_usd
+
+    @classmethod
+    def shown(cls, value: float) -> str:
+        dollars = value / 10**12
+        return f"${dollars:,.2f}" if dollars >= 0.1 or dollars == 0 else f"${dollars:.4f}"
 
     def known(self, history: History) -> bool:
         return history.cost_known

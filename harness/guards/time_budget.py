@@ -21,7 +21,7 @@ class TimeBudget(Guard):
     """
 
     reason: ClassVar[ExitReason] = ExitReason.TIME_BUDGET
-    measures: ClassVar[str] = "elapsed time, ms"
+    measures: ClassVar[str] = "elapsed time (ms)"
     aliases: ClassVar[Mapping[str, int]] = {"limit_s": 1000}
     bare_number: ClassVar[bool] = False
 
@@ -29,6 +29,10 @@ class TimeBudget(Guard):
 
     def signal(self, history: History) -> float:
         return history.elapsed_ms
+
+    @classmethod
+    def shown(cls, value: float) -> str:
+        return f"{value / 1000:,.1f}s"
 
     def known(self, history: History) -> bool:
         return history.elapsed_known

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from harness.errors import ImportFormatError
+from harness.text import mended
 
 T = TypeVar("T")
 
@@ -26,8 +27,6 @@ MAX_DOCUMENT_BYTES = 512 * 2**20
 
 #: Largest whole number taken as a count or an id: what JSON readers everywhere keep exact.
 MAX_COUNT = 2**53
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +158,6 @@ def json_document(path: Path) -> Any:
     if not raw.strip():
         raise ImportFormatError(f"{path}: the file is empty; expected JSON")
     return _parsed(raw, Place(path, "document"))
-
-
-def mended(value: Any) -> Any:
-    """A JSON value with each lone half of a surrogate pair replaced.
-
-    Such a half, written as an escape, is legal JSON that no file or database takes.
-    """
-    if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
-    if isinstance(value, list):
-        return [mended(item) for item in value]
-    if isinstance(value, dict):
-        return {mended(key): mended(item) for key, item in value.items()}
-    return value
 
 
 def unique(name: str, seen: dict[str, int]) -> str:

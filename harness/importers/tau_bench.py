@@ -24,11 +24,11 @@ from harness.importers._base import (
     at_limit,
     inferred,
     json_document,
-    mended,
     shown,
     slug,
     unique,
 )
+from harness.text import mended
 
 NAME = "tau-bench"
 TITLE = "tau-bench trajectories, tool-calling strategy"

@@ -226,7 +226,8 @@ class Store:
                 if name == "scenarios":
                     # Truth and title may have changed under the same content.
                     connection.execute(
-                        "DELETE FROM scenarios WHERE content_hash IN (SELECT content_hash FROM batch)"
+                        "DELETE FROM scenarios WHERE content_hash IN "
+                        "(SELECT content_hash FROM batch)"
                     )
                 source = f"batch ANTI JOIN {name} USING ({key})" if key else "batch"
                 connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM {source}")

@@ -135,9 +135,8 @@ def floor(batches: list[tuple[Rows, list[Any]]], path: Path) -> int:
                 open_spans.append((span, end))
             for span, end in open_spans:
                 span.end(end)
-        made = []
         for span in keep.spans:
-            made.append(encode(dict(span.attributes or {})))
+            encode(dict(span.attributes or {}))
         keep.spans.clear()
         with duckdb.connect(str(path)) as connection:
             connection.execute("BEGIN")
@@ -247,35 +246,47 @@ def main() -> None:
             floors.append(count / seconds)
             fulls.append(count / mine)
             ratios.append(mine / seconds)
-    print(f"full loop / floor, time: {statistics.median(ratios):.2f} "
-          f"({min(ratios):.2f} to {max(ratios):.2f}); aim at most 1.25")
-    print(f"  floor {statistics.median(floors):,.0f}, full {statistics.median(fulls):,.0f} "
-          "iterations/s")
+    print(
+        f"full loop / floor, time: {statistics.median(ratios):.2f} "
+        f"({min(ratios):.2f} to {max(ratios):.2f}); aim at most 1.25"
+    )
+    print(
+        f"  floor {statistics.median(floors):,.0f}, full {statistics.median(fulls):,.0f} "
+        "iterations/s"
+    )
     rates = []
     for _ in range(options.rounds):
         seconds, count = timed(lambda: loop_only(tapes, presets, options.repeat))
         rates.append(count / seconds)
     print(f"tracing off: {statistics.median(rates):,.0f} iterations/s; aim 25,000")
     for preset in presets:
-        print(f"guard check, {preset.name} ({len(preset.guards)} guards): "
-              f"{guard_check_us(tapes, preset, options.repeat):.1f} us an iteration; aim 10")
+        print(
+            f"guard check, {preset.name} ({len(preset.guards)} guards): "
+            f"{guard_check_us(tapes, preset, options.repeat):.1f} us an iteration; aim 10"
+        )
     short, long = 200, 4_000
     per: dict[int, float] = {}
     for steps in (short, long):
         tape = [prepare(long_scenario(steps))]
         quiet = load_presets(["observe"])
-        seconds = min(timed(lambda t=tape: loop_only(t, quiet, long // len(t[0].trunk)))[0]
-                      for _ in range(3))
+        times = long // steps
+        seconds = min(
+            timed(lambda t=tape, q=quiet, n=times: loop_only(t, q, n))[0] for _ in range(4)
+        )
         per[steps] = seconds / long
-    print(f"cost of an iteration in an episode of {long:,} against {short}: "
-          f"{per[long] / per[short]:.2f}; aim 1")
+    print(
+        f"cost of an iteration in an episode of {long:,} against {short}: "
+        f"{per[long] / per[short]:.2f}; aim 1"
+    )
     with tempfile.TemporaryDirectory() as folder:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         one, _ = timed(lambda: full(tapes, presets, Path(folder) / "one.db", 1))
         ten, _ = timed(lambda: full(tapes, presets, Path(folder) / "ten.db", 10))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"10 times the episodes: {ten / one:.1f} times the time; aim at most 10.5; peak memory "
-          f"{(after - before) / 1024:+.0f} MiB")
+    print(
+        f"10 times the episodes: {ten / one:.1f} times the time; aim at most 10.5; peak memory "
+        f"{(after - before) / 1024:+.0f} MiB"
+    )
 
 
 if __name__ == "__main__":

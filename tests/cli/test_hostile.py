@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.preset import load_presets
+from harness.run import run
+from harness.store.database import Store
 from tests.cli.conftest import Cli, Result
 
 EVIL = (
@@ -24,9 +27,8 @@ title = "t\\u001b[31m [bold]x[/]"
 """
 
 
-@pytest.fixture
-def hostile(harness: Cli, here: Path) -> Path:
-    """A store that holds a run of two hostile recordings."""
+def _scenarios() -> str:
+    """Two hostile recordings as JSON lines."""
     step = {
         "user": EVIL,
         "reply": {"text": EVIL, "model": EVIL, "finish_reason": EVIL, "usage": {"input": 1}},
@@ -40,13 +42,26 @@ def hostile(harness: Cli, here: Path) -> Path:
         "schema": "harness/scenario@1", "id": EVIL, "title": EVIL, "goal": EVIL, "source": EVIL,
         "tags": [EVIL], "tools": [EVIL], "steps": [step] * 5, "recorded": {"outcome": EVIL},
     }  # fmt: skip
-    lines = [scenario, scenario | {"id": "../../etc/passwd", "tools": None}]
-    (here / "evil.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (here / "[red]my.toml").write_text(PRESET)
-    result = harness("run", "evil.jsonl", "-p", "[red]my.toml", "-p", "balanced", "--run", NAME)
-    assert result.code == 0, result
-    _check(result)
-    return here
+    both = [scenario, scenario | {"id": "../../etc/passwd", "tools": None}]
+    return "".join(json.dumps(line) + "\n" for line in both)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with hostile files and a store that holds a run of them."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "evil.jsonl").write_text(_scenarios())
+    (folder / "[red]my.toml").write_text(PRESET)
+    presets = load_presets([str(folder / "[red]my.toml"), "balanced"])
+    run([folder / "evil.jsonl"], presets, Store(folder / "harness.duckdb"), run_id=NAME)
+    return folder
+
+
+@pytest.fixture
+def hostile(here: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The hostile folder as the working folder."""
+    monkeypatch.chdir(folder)
+    return folder
 
 
 def _check(result: Result) -> None:
@@ -75,6 +90,15 @@ SHOWN = {
     "everything": (["sql", "FROM calls"], "[link=x] :smile:"),
     "columns": (["sql", "SELECT 1 AS \"\x1b[31m\", 2 AS \"[red]x\""], "\\u001b[31m [red]x"),
 }  # fmt: skip
+
+
+def test_run_is_inert(harness: Cli, here: Path) -> None:
+    (here / "evil.jsonl").write_text(_scenarios())
+    (here / "[red]my.toml").write_text(PRESET)
+    result = harness("run", "evil.jsonl", "-p", "[red]my.toml", "-p", "balanced", "--run", NAME)
+    assert result.code == 0, result
+    _check(result)
+    assert "run r\\u001b[31mun [red]1[/] is in harness.duckdb" in result.err
 
 
 @pytest.mark.parametrize("case", SHOWN)

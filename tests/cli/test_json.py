@@ -17,7 +17,10 @@ VERBS: dict[str, tuple[list[str], set[str]]] = {
     "exits by run": (["exits", "--by", "run"], {"key", "median_rounds", "mean_best_score"}),
     "sql": (["sql", "FROM exits"], {"run_id", "preset", "exit_reason"}),
     "validate": (["validate", "one.jsonl"], {"scenarios", "presets", "problems"}),
-    "run": (["run", "one.jsonl", "-p", "cost", "--store", "x.duckdb"], {"run_id", "preset", "exits"}),
+    "run": (
+        ["run", "one.jsonl", "-p", "cost", "--store", "x.duckdb"],
+        {"run_id", "preset", "exits"},
+    ),
     **{f"list {what}": (["list", what], set()) for what in LISTED},
     **{f"docs {topic}": (["docs", topic], {"topic", "text"}) for topic in TOPICS},
 }
@@ -39,9 +42,7 @@ def test_show_tells_every_iteration(
     harness: Cli, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HARNESS_STORE", str(stored))
-    episode, *iterations = harness(
-        "show", "reflection/plateau", "-p", "reflection", "--json"
-    ).lines
+    episode, *iterations = harness("show", "reflection/plateau", "-p", "reflection", "--json").lines
     assert episode["exit_reason"] == "stagnation"
     assert [line["iteration"] for line in iterations] == list(range(1, len(iterations) + 1))
     last = iterations[-1]
@@ -60,7 +61,9 @@ def test_run_reports_every_preset(harness: Cli, scenario: Path) -> None:
 
 
 def test_numbers_that_json_lacks(harness: Cli, stored: Path) -> None:
-    query = "SELECT 'NaN'::DOUBLE AS a, 'inf'::DOUBLE AS a, ['-inf'::DOUBLE] AS b, DATE '2026-01-01' c"
+    query = (
+        "SELECT 'NaN'::DOUBLE AS a, 'inf'::DOUBLE AS a, ['-inf'::DOUBLE] AS b, DATE '2026-01-01' c"
+    )
     (line,) = harness("sql", query, "--json", "--store", stored).lines
     assert line == {"a": None, "a_2": "Infinity", "b": ["-Infinity"], "c": "2026-01-01"}
 

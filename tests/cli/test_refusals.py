@@ -128,8 +128,7 @@ def test_unexpected_error_is_one_line(harness: Cli, monkeypatch: pytest.MonkeyPa
     result = harness("list", "presets")
     assert result.code == 2
     assert result.err == (
-        "harness: internal error: RuntimeError: two lines\\u001b[31m; "
-        "--debug shows the traceback\n"
+        "harness: internal error: RuntimeError: two lines\\u001b[31m; --debug shows the traceback\n"
     )
 
 

@@ -75,11 +75,17 @@ def test_a_bad_file_ends_the_run_and_keeps_what_was_done(harness: Cli, scenario:
 @pytest.mark.parametrize(
     ("prices", "words"),
     [
-        (None, "FileNotFoundError"),
-        ("models = [", "TOML"),
+        (None, "No such file"),
+        ("models = [", "cannot be read as prices"),
         ("[other]\n", "models"),
         ("[models.x]\ninput = 1\n", "needs input and output"),
         ("[models.x]\ninput = 1\noutput = 1\nspeed = 1\n", "speed"),
+        ("models = 5\n", "needs tables"),
+        ("[models]\nx = 5\n", "found 5"),
+        ("[models.x]\ninput = nan\noutput = 1\n", "nan"),
+        ("[models.x]\ninput = -1\noutput = 1\n", "-1"),
+        ('[models.x]\ninput = "1"\noutput = 1\n', "'1'"),
+        ("[models.x]\ninput = 1e300\noutput = 1\n", "1e+300"),
     ],
 )
 def test_prices_that_cannot_be_used(
@@ -124,7 +130,14 @@ def test_validate_names_every_file_that_is_wrong(harness: Cli, scenario: Path) -
     assert result.out == "1 scenarios and 1 presets are valid\n"
     lines = result.err.splitlines()
     assert all(line.startswith("harness: ") for line in lines)
-    for place in ("bad.jsonl:1", "bad.jsonl:3", "bad.yaml:2", "family.yaml:1", "no.yaml", "bad.toml"):
+    for place in (
+        "bad.jsonl:1",
+        "bad.jsonl:3",
+        "bad.yaml:2",
+        "family.yaml:1",
+        "no.yaml",
+        "bad.toml",
+    ):
         assert sum(place in line for line in lines) == 1, (place, lines)
     assert harness("validate", "one.jsonl", "good.toml").code == 0
     assert harness("validate", ".").code == 2

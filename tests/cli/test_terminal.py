@@ -50,9 +50,7 @@ def test_width(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> Non
 
 def test_records_line_up() -> None:
     shown = terminal.records(["a", "long"], [["1", "2"], ["3", "4"]])
-    assert shown == (
-        "[bold]a[/]     1\n[bold]long[/]  2\n\n[bold]a[/]     3\n[bold]long[/]  4"
-    )
+    assert shown == ("[bold]a[/]     1\n[bold]long[/]  2\n\n[bold]a[/]     3\n[bold]long[/]  4")
 
 
 def test_json_line(capsys: pytest.CaptureFixture[str]) -> None:
