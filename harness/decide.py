@@ -46,7 +46,8 @@ CHAIN: tuple[Row, ...] = (
             "tool_budget",
             # stuck guards
             "repeated_error", "repeated_failure", "spin", "spin_layers", "tool_spin", "cycle",
-            "oscillation", "repetition", "recurrence", "text_loop", "stagnation", "patience", "regression", "monologue", "all_of", "any_of",
+            "oscillation", "repetition", "recurrence", "text_loop", "stagnation",
+            "patience", "regression", "monologue", "all_of", "any_of",
         ),
     ),
     Row(9, "", ("no_progress",)),

@@ -107,8 +107,8 @@ def _presets() -> str:
     parts = ["# Presets"]
     parts.append(
         "Data files; `harness run --preset NAME`, or a `.toml` file of your own that `extends` "
-        "one of these. Presets named `peer-...` reproduce, with the harness's own guards, the default "
-        "rules of other agents and libraries: what would theirs have done on these runs?"
+        "one of these. Presets named `peer-...` reproduce, with the harness's own guards, the "
+        "default rules of other agents and libraries: what would theirs have done on these runs?"
     )
     for name, path in bundled().items():
         preset = load_preset(name)

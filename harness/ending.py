@@ -86,8 +86,7 @@ def stops_by_itself(turn: Turn, has_tools: bool | None) -> bool:
 def summary(
     end: Ending, iterations: Sequence[Iteration], history: History, missing: Sequence[str]
 ) -> str:
-    """What is written however an episode ends: cause, best result, what stays open, what was
-    learned."""
+    """What is written however an episode ends: cause, best result, open checks, lessons."""
     parts = [f"{end.status}: {end.message}."]
     if history.best_iteration is not None:
         parts.append(f"Best score {history.best_score:g} in iteration {history.best_iteration}.")

@@ -11,6 +11,7 @@ from harness.continuity import judge_continuity, request_text
 from harness.gates import PhaseGate
 from harness.judge import SYSTEM_PROMPT, ParseFailure, Scale, parse
 from harness.lessons import Entry, FeedbackLog
+from harness.mechanisms import Continuity, Judge
 from harness.stages import Now, Stage, Ties
 from harness.trace import Condition, Evaluation, ExitReason
 from harness.triage import triage
@@ -21,9 +22,8 @@ class ContinuityStage(Stage):
 
     name = "continuity"
 
-    def __init__(self, ties: Ties) -> None:
-        assert ties.mechanisms.continuity is not None
-        self._settings = ties.mechanisms.continuity
+    def __init__(self, settings: Continuity) -> None:
+        self._settings = settings
 
     def run(self, now: Now) -> None:
         message = now.turn.user
@@ -78,10 +78,8 @@ class JudgeStage(Stage):
 
     name = "judge"
 
-    def __init__(self, ties: Ties, gate: PhaseGate, scale: Scale, log: FeedbackLog) -> None:
-        assert ties.mechanisms.judge is not None
-        self._settings = ties.mechanisms.judge
-        self._issues = ties.mechanisms.structured_issues
+    def __init__(self, settings: Judge, gate: PhaseGate, scale: Scale, log: FeedbackLog) -> None:
+        self._settings = settings
         self._gate = gate
         self._scale = scale
         self._log = log

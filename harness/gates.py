@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -48,10 +51,12 @@ class ScriptedWorkspace:
         self._paths = frozenset(_normal(entry.rsplit("@", 1)[0]) for entry in writes)
 
     def exists(self, path: str) -> bool:
+        """Whether the recording lists the file, or one below the folder."""
         wanted = _normal(path)
         return any(p == wanted or p.startswith(wanted + "/") for p in self._paths)
 
     def count(self, pattern: str) -> int:
+        """How many listed files match."""
         wanted = _normal(pattern)
         return sum(_matches(path, wanted) for path in self._paths)
 
@@ -67,9 +72,11 @@ class RealWorkspace:
         self._root = Path(root)
 
     def exists(self, path: str) -> bool:
+        """Whether it is on the disk."""
         return (self._root / path).exists()
 
     def count(self, pattern: str) -> int:
+        """How many files on the disk match."""
         if Path(pattern).is_absolute():
             root = Path(Path(pattern).anchor)
             return sum(p.is_file() for p in root.glob(str(Path(pattern).relative_to(root))))
@@ -93,18 +100,15 @@ def _parts_match(path: Sequence[str], pattern: Sequence[str]) -> bool:
     return bool(path) and fnmatchcase(path[0], pattern[0]) and _parts_match(path[1:], pattern[1:])
 
 
-#: Looking at a script is not running it.
-_LOOKERS = frozenset(
-    "cat ls less more head tail echo printf grep egrep fgrep rg ag find stat wc file which type "
-    "chmod cp mv rm touch vi vim nano sed awk diff git test open view bat nl od xxd".split()
-)
-_TERMINAL = re.compile(r"(?i)shell|bash|terminal|exec|run|command|cmd|python|script|console|sh\b")
-_RUNNERS = frozenset(
-    "python python3 bash sh zsh node ruby perl env time nice sudo uv uvx poetry run nohup timeout "
-    "exec npx deno bun".split()
-)
 _SEPARATOR = re.compile(r"&&|\|\||;|\||\n")
 _QUOTES = str.maketrans("", "", "\"'`")
+
+
+@cache
+def _terminal() -> tuple[re.Pattern[str], frozenset[str], frozenset[str]]:
+    """Names of terminal-like tools, programs that only look, programs that run others."""
+    data = tomllib.loads(files("harness.data").joinpath("terminal.toml").read_text("utf-8"))
+    return re.compile(data["tools"]), frozenset(data["lookers"]), frozenset(data["runners"])
 
 
 def runs_script(call: Call, command: str) -> bool:
@@ -121,7 +125,7 @@ def runs_script(call: Call, command: str) -> bool:
         return False
     if _words(call.tool) == wanted:
         return True
-    if not _TERMINAL.search(call.tool):
+    if not _terminal()[0].search(call.tool):
         return False
     return any(
         _runs(_words(part), wanted)
@@ -151,12 +155,12 @@ def _runs(words: list[str], wanted: list[str]) -> bool:
     """Whether the command line runs the wanted one: it stands there, and nothing only looks."""
     while words and ("=" in words[0] and not words[0].startswith("-")):
         words = words[1:]
-    if not words or words[0] in _LOOKERS:
+    if not words or words[0] in _terminal()[1]:
         return False
     for at in range(len(words) - len(wanted) + 1):
         if words[at : at + len(wanted)] == wanted:
             before = words[:at]
-            return all(w in _RUNNERS or w.startswith("-") or w.isdigit() for w in before)
+            return all(w in _terminal()[2] or w.startswith("-") or w.isdigit() for w in before)
     return False
 
 

@@ -7,6 +7,7 @@ lengths and fingerprints are brought up to date there, or when a guard first ask
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 from harness.fingerprint import DEFAULT_IDENTITY, digest
 from harness.tallies import T, Tally
@@ -170,7 +171,12 @@ class History:
             self._count_evaluator(evaluation)
         self._progress(iteration)
         for (on, identity, since), trail in self._trails.items():
-            self._extend(trail, turn, on, identity, since)
+            if since == "start" and on not in _SINGLE:
+                item = _SOURCES[on](self, turn, identity)
+                if item is not None:
+                    trail.push(item)
+            else:
+                self._extend(trail, turn, on, identity, since)
         for tally in self._tallies.values():
             tally.push(turn)
         for on, texts in self._texts.items():
@@ -248,7 +254,7 @@ class History:
 
         Rules of that kind look when a call is made; a turn of talk is no further repeat.
         """
-        return bool(self.now.turn.calls) or on not in _LITERAL
+        return on not in _LITERAL or bool(self.now.turn.calls)
 
     def tally(self, kind: type[T], *settings: str) -> T:
         """A tally over all turns so far, kept up to date once it has been asked for."""
@@ -257,8 +263,7 @@ class History:
             found = self._tallies[kind, settings] = kind(*settings)
             for turn in self._turns:
                 found.push(turn)
-        assert isinstance(found, kind)
-        return found
+        return cast("T", found)
 
     def texts(self, on: str) -> list[Text]:
         """The texts of ``on`` (feedback, output, plan, reply) so far, oldest first."""

@@ -40,7 +40,7 @@ _CLAIM = re.compile(
 )
 
 
-class ParseFailure(Exception):
+class ParseFailure(Exception):  # noqa: N818 - an outcome, not a fault
     """A reply that breaks a rule of the format; the message names the rule."""
 
 
@@ -50,6 +50,9 @@ class Scale:
 
     low: float = 0.0
     high: float = 1.0
+
+
+UNIT = Scale()
 
 
 def extract(text: str) -> Any:
@@ -89,7 +92,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def parse(reply: str | Mapping[str, Any], *, has_phases: bool, scale: Scale = Scale()) -> Evaluation:
+def parse(
+    reply: str | Mapping[str, Any], *, has_phases: bool, scale: Scale = Scale()
+) -> Evaluation:
     """Read a judge's reply.
 
     Args:

@@ -181,4 +181,3 @@ class RecordedLLM:
             f"{where} is not recorded in iteration {request.iteration}; the nearest recorded "
             f"one is in iteration {nearest}"
         )
-

@@ -50,9 +50,7 @@ def run_episode(
     scenario = tape.scenario
     key = pair_key(scenario, preset, observe, repetition)
     llm = RecordedLLM(tape)
-    session = Session(
-        scenario, preset, llm, nonce=key, observe=observe, has_tools=tape.has_tools
-    )
+    session = Session(scenario, preset, llm, nonce=key, observe=observe, has_tools=tape.has_tools)
     divergence = _Divergence()
     number, turn = 1, llm.turn(1)
     while turn is not None:
@@ -104,9 +102,7 @@ def _episode(
 ) -> Episode:
     course, history = session.course, session.history
     decision = course.decisions[-1] if course.decisions else None
-    end = ending.settle(
-        scenario, session.preset, course.iterations, decision, history, diverged_at
-    )
+    end = ending.settle(scenario, session.preset, course.iterations, decision, history, diverged_at)
     return Episode(
         scenario=scenario.id,
         family=scenario.family,

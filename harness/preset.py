@@ -106,8 +106,8 @@ class Preset:
         if limits == Limits():
             return self
         guards = dict(self.guards)
-        for field, (kind, parameter, factor) in _LIMITS.items():
-            value = getattr(limits, field)
+        for limit, (kind, parameter, factor) in _LIMITS.items():
+            value = getattr(limits, limit)
             if value is None:
                 continue
             names = [kind] if kind in guards else _of_kind(guards, kind)

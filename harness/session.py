@@ -78,7 +78,6 @@ class Session:
         self._ties = Ties(
             llm=llm,
             history=self.history,
-            mechanisms=self.preset.mechanisms,
             goal=task.goal,
             nonce=nonce,
             models=self.preset.models,
@@ -92,26 +91,26 @@ class Session:
         on, ties = self.preset.mechanisms, self._ties
         before: list[Stage] = []
         if on.continuity is not None:
-            before.append(ContinuityStage(ties))
+            before.append(ContinuityStage(on.continuity))
         before.append(MeasureStage())
         if on.triage:
             before.append(TriageStage(ties))
         after: list[Stage] = []
         if on.spin_layers is not None:
-            after.append(SpinStage(ties))
+            after.append(SpinStage(on.spin_layers))
         if on.reflection is not None:
-            after.append(ReflectionStage(ties))
+            after.append(ReflectionStage(on.reflection))
         if on.judge is not None:
             low, high = self.task.score_scale or (0.0, 1.0)
-            after.append(JudgeStage(ties, self.gate, Scale(low, high), self.lessons))
+            after.append(JudgeStage(on.judge, self.gate, Scale(low, high), self.lessons))
         if on.structured_issues:
             after.append(IssuesStage(self._quality(), lower=self.task.direction == "lower"))
         if on.gates or on.judge is not None:
             after.append(GateStage(self.gate))
         if on.verification is not None:
-            after.append(VerificationStage(ties))
+            after.append(VerificationStage(on.verification))
         if on.perception is not None:
-            after.append(PerceptionStage(ties))
+            after.append(PerceptionStage(on.perception, ties))
         return before, after
 
     def _quality(self) -> float | None:
@@ -224,4 +223,3 @@ class Session:
         tried = (turn.plan, turn.feedback)
         now.orders.tried = [*now.orders.tried, *(text.text for text in tried if text)]
         self.orders = now.orders
-

@@ -13,7 +13,6 @@ from typing import Any
 
 from harness.history import History
 from harness.llm import LLM, Request
-from harness.mechanisms import Mechanisms
 from harness.trace import CheckResult, Condition, Evaluation, MechanismEvent, Reply, Turn
 from harness.turns import priced
 from harness.workorder import Orders
@@ -32,7 +31,6 @@ class Ties:
 
     llm: LLM
     history: History
-    mechanisms: Mechanisms
     goal: str
     nonce: str
     models: Mapping[str, str]

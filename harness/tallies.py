@@ -90,6 +90,7 @@ class Rounds:
         for tool, calls in by_tool.items():
             self.seen = True
             before, streak = self._streaks.get(tool, (None, 0))
-            streak = streak + 1 if before == calls else 1
-            self._streaks[tool] = (frozenset(calls), streak)
+            now = frozenset(calls)
+            streak = streak + 1 if before == now else 1
+            self._streaks[tool] = (now, streak)
             self.longest = max(self.longest, streak)

@@ -16,13 +16,15 @@ from importlib.resources import files
 from harness.trace import Turn
 
 CLASSES = ("blocked", "awaiting_user", "infrastructure")
-#: A question counts only in so many last sentences.
-LAST_SENTENCES = 3
+#: What stops an agent stands in so many last sentences; before them it tells or thinks.
+LAST_SENTENCES = 4
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _QUOTED = re.compile(
     r"`[^`\n]*`|\"[^\"\n]{3,}\"|“[^”\n]*”|«[^»\n]*»|「[^」\n]*」|『[^』\n]*』|(?<!\w)'[^'\n]{8,}'(?!\w)"
 )
-_LINE = re.compile(r"^\s*(?:>|\||\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|(?:ERROR|WARN|INFO|FATAL)\b).*$", re.M)
+_LINE = re.compile(
+    r"^\s*(?:>|\||\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|(?:ERROR|WARN|INFO|FATAL)\b).*$", re.MULTILINE
+)
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？；])|\n+")
 
 
@@ -44,8 +46,7 @@ class _Lists:
 def _lists() -> tuple[int, dict[str, _Lists], re.Pattern[str]]:
     data = tomllib.loads(files("harness.data").joinpath("phrases.toml").read_text("utf-8"))
     lists = {
-        kind: _Lists(_joined(data[kind]["phrases"]), _joined(data[kind]["not"]))
-        for kind in CLASSES
+        kind: _Lists(_joined(data[kind]["phrases"]), _joined(data[kind]["not"])) for kind in CLASSES
     }
     return data["version"], lists, _joined(data["infrastructure"]["provider"])
 
@@ -91,9 +92,8 @@ def _classify(text: str, has_calls: bool, outage: bool) -> tuple[Hit, ...]:
         if number == 0 and provider.search(sentence):
             hits.setdefault("infrastructure", Hit("infrastructure", sentence))
         for kind, words in lists.items():
-            if kind == "awaiting_user" and (has_calls or not last):
-                continue
-            if kind == "infrastructure" and not outage:
+            waits = kind == "awaiting_user" and has_calls
+            if waits or not last or (kind == "infrastructure" and not outage):
                 continue
             if words.phrases.search(sentence) and not words.excluded.search(sentence):
                 hits.setdefault(kind, Hit(kind, sentence))

@@ -13,7 +13,14 @@ from functools import lru_cache
 from typing import Any
 
 from harness import prices
-from harness.fingerprint import IDENTITIES, call_prints, canonical, digest, is_transient, result_print
+from harness.fingerprint import (
+    IDENTITIES,
+    call_prints,
+    canonical,
+    digest,
+    is_transient,
+    result_print,
+)
 from harness.passages import repeats
 from harness.scenario import CallSpec, Passed, ReplySpec, Scenario, Step, Tool
 from harness.trace import Call, Reply, Text, Turn, Usage

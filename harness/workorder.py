@@ -60,7 +60,9 @@ def work_order(
     parts += _listed("Checks still open", open_checks)
     parts += _listed("These did not work; take another approach", _short(orders.tried))
     learned = [
-        "; ".join(text for text in (e.lesson.mistake, e.lesson.avoid, e.lesson.next_strategy) if text)
+        "; ".join(
+            text for text in (e.lesson.mistake, e.lesson.avoid, e.lesson.next_strategy) if text
+        )
         for e in lessons
     ]
     parts += _listed("Lessons so far", learned)

@@ -52,7 +52,9 @@ class Expected:
 NUDGED = "nudge"
 CATCHES = {
     "openhands: the same step": Expected("openhands-2026-08", acts("aaaaaa"), 4, "spin"),
-    "openhands: two steps in turns": Expected("openhands-2026-08", acts("abababab"), 6, "oscillation"),
+    "openhands: two steps in turns": Expected(
+        "openhands-2026-08", acts("abababab"), 6, "oscillation"
+    ),
     "openhands: a refusal is nudged": Expected(
         "openhands-2026-08", 5 * [step(REFUSED)], 3, "repeated_error", NUDGED
     ),
@@ -72,7 +74,9 @@ CATCHES = {
         "gemini-cli-2026-08", acts(12 * "a", None), 5, "spin", NUDGED
     ),
     "gemini: second strike": Expected("gemini-cli-2026-08", acts(12 * "a", None), 10, "spin"),
-    "gemini: a cycle of three": Expected("gemini-cli-2026-08", acts(12 * "abc"), 15, "cycle", NUDGED),
+    "gemini: a cycle of three": Expected(
+        "gemini-cli-2026-08", acts(12 * "abc"), 15, "cycle", NUDGED
+    ),
     "gemini: a cycle of three, second strike": Expected(
         "gemini-cli-2026-08", acts(12 * "abc"), 30, "cycle"
     ),
@@ -120,8 +124,10 @@ CATCHES = {
         "openrouter-2026-08", acts("axbcaydxa", None), 9, "spin", NUDGED
     ),
     "openrouter: stopped": Expected(
-        "openrouter-2026-08", [s for n in range(7) for s in (*acts("a", str(n)), *busy(n + 1)[-1:])],
-        11, "spin",
+        "openrouter-2026-08",
+        [s for n in range(7) for s in (*acts("a", str(n)), *busy(n + 1)[-1:])],
+        11,
+        "spin",
     ),
     "gptme: a nudge": Expected("gptme-2026-08", 6 * [step(READ, REFUSED)], 3, "spin", NUDGED),
     "gptme: after two nudges": Expected("gptme-2026-08", 6 * [step(READ, REFUSED)], 5, "spin"),
@@ -138,7 +144,9 @@ CATCHES = {
     "autocontext: unchanged": Expected("autocontext-2026-08", 3 * [step(output="x")], 2, "spin"),
     "ralph: no changed file": Expected("ralph-2026-07", [wrote("a"), *busy(5)], 4, "no_progress"),
     "ralph: the same error": Expected("ralph-2026-07", 6 * [step(REFUSED)], 5, "repeated_error"),
-    "langgraph: no step left for the tools": Expected("langgraph-25", busy(20), 13, "max_iterations"),
+    "langgraph: no step left for the tools": Expected(
+        "langgraph-25", busy(20), 13, "max_iterations"
+    ),
     "langgraph: ten thousand steps": Expected(
         "langgraph-2026-08", busy(5010), 5004, "max_iterations"
     ),
@@ -152,7 +160,10 @@ CATCHES = {
     ),
     "autogen: either of two": Expected("autogen", busy(25), 20, "max_iterations"),
     "autogen: both of two": Expected(
-        "autogen", [step(usage={"input": 20_000, "output": 1}) for _ in range(12)], 10, "token_budget"
+        "autogen",
+        [step(usage={"input": 20_000, "output": 1}) for _ in range(12)],
+        10,
+        "token_budget",
     ),
     "loopbrake: over the line": Expected("loopbrake", busy(30), 27, "max_iterations", "pause"),
     "rule of thumb: three calls": Expected(
@@ -161,7 +172,7 @@ CATCHES = {
     "rule of thumb: twenty steps": Expected(
         "three-identical-or-20-steps", busy(25), 20, "max_iterations"
     ),
-}  # fmt: skip
+}
 TOOLS = {"tools": ["read"]}
 LEAVES_ALONE: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "openhands: another thought": (
@@ -232,8 +243,9 @@ def test_work_that_the_peer_leaves_alone(name):
 
 
 def test_every_peer_has_examples_of_both_kinds():
-    assert {f"peer-{case.peer}" for case in CATCHES.values()} == set(PEERS)
-    assert {f"peer-{peer}" for peer, _ in LEAVES_ALONE.values()} == set(PEERS)
+    caught = {f"peer-{case.peer}" for case in CATCHES.values()}
+    left_alone = {f"peer-{peer}" for peer, _ in LEAVES_ALONE.values()}
+    assert caught == left_alone == set(PEERS)
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -262,5 +274,5 @@ def test_the_example_of_a_step_line_is_worked_out_right():
     lengths = [int(number) for row in table for number in row.split()]
     place = ceil((len(lengths) + 1) * 0.95)
     line = load_preset("peer-loopbrake").guards["max_iterations"].threshold
-    assert (39, 38) == (len(lengths), place)
+    assert (len(lengths), place) == (39, 38)
     assert sorted(lengths)[place - 1] == line

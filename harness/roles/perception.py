@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from harness.continuity import content_tokens
 from harness.fingerprint import digest
 from harness.judge import ParseFailure
+from harness.mechanisms import Perception
 from harness.roles._reply import BOOLEAN, NUMBER, TEXT, TEXTS, read
 from harness.stages import Now, Stage, Ties
 from harness.trace import Turn
@@ -51,9 +52,8 @@ class PerceptionStage(Stage):
 
     name = "perception"
 
-    def __init__(self, ties: Ties) -> None:
-        assert ties.mechanisms.perception is not None
-        self._settings = ties.mechanisms.perception
+    def __init__(self, settings: Perception, ties: Ties) -> None:
+        self._settings = settings
         self._ties = ties
         self._seen = ""
         self._loop: str | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from harness.judge import ParseFailure
+from harness.mechanisms import Reflection
 from harness.roles._reply import BOOLEAN, TEXT, TEXTS, read
-from harness.stages import Now, Stage, Ties
+from harness.stages import Now, Stage
 
 LEVELS = ("none", "minimal", "standard", "deep", "critical")
 _ASKING = LEVELS[2:]
@@ -30,9 +31,8 @@ class ReflectionStage(Stage):
 
     name = "reflection"
 
-    def __init__(self, ties: Ties) -> None:
-        assert ties.mechanisms.reflection is not None
-        self._model = ties.mechanisms.reflection.model
+    def __init__(self, settings: Reflection) -> None:
+        self._model = settings.model
 
     def run(self, now: Now) -> None:
         level, reason = _level(now)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from harness.judge import ParseFailure
+from harness.mechanisms import SpinLayers
 from harness.roles._reply import BOOLEAN, COUNT, TEXT, TEXTS, read
-from harness.stages import Now, Stage, Ties
+from harness.stages import Now, Stage
 from harness.trace import Condition, ExitReason
 
 _FIELDS = {
@@ -30,9 +31,8 @@ class SpinStage(Stage):
 
     name = "spin_layers"
 
-    def __init__(self, ties: Ties) -> None:
-        assert ties.mechanisms.spin_layers is not None
-        self._settings = ties.mechanisms.spin_layers
+    def __init__(self, settings: SpinLayers) -> None:
+        self._settings = settings
         self._kinds: list[str] = []
         self._arguments: list[tuple[str, str]] = []
         self.warnings = 0

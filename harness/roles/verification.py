@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from harness.judge import ParseFailure, extract
+from harness.mechanisms import Verification
 from harness.roles._reply import BOOLEAN, COUNT, TEXT, TEXTS, read
-from harness.stages import Now, Stage, Ties
+from harness.stages import Now, Stage
 from harness.trace import Condition, ExitReason
 
 _FIELDS = {
@@ -31,9 +32,8 @@ class VerificationStage(Stage):
 
     name = "verification"
 
-    def __init__(self, ties: Ties) -> None:
-        assert ties.mechanisms.verification is not None
-        self._settings = ties.mechanisms.verification
+    def __init__(self, settings: Verification) -> None:
+        self._settings = settings
         self._iterations = 0
         self._last_ms = 0
         self._last_maybe_ms = 0
@@ -66,9 +66,7 @@ class VerificationStage(Stage):
         satisfied = data["satisfied"]
         now.note(self.name, "run", trigger, reason, "satisfied" if satisfied else "not satisfied")
         if satisfied:
-            now.conditions.append(
-                Condition("verified", self.name, ExitReason.VERIFIED, "stop")
-            )
+            now.conditions.append(Condition("verified", self.name, ExitReason.VERIFIED, "stop"))
 
     def _due(self, now: Now) -> tuple[str, str] | None:
         handler = now.turn.handler or {}

@@ -80,7 +80,7 @@ FIRES = {
         [step(call("run", {"n": n}, "trace\nKeyError: 'a'", ok=False)) for n in range(3)],
     ),
     "the same output": at(
-        3, Spin(on="output"), [step(output="a"), step(), *2 * [step(output="a")]]
+        4, Spin(on="output"), [step(output="a"), step(), *2 * [step(output="a")]]
     ),
     "single calls: equal ones of one turn count": at(1, CALL, [step(*3 * [READ])]),
     "single calls: waiting is no excuse": at(
