@@ -135,9 +135,9 @@ def show(
       harness show reflection/plateau -p reflection
       harness show 3f2a                 an episode's id, or its beginning
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_read
+    from harness import cli_show
 
-    cli_read.show(store, episode, preset, in_run, as_json=json)
+    cli_show.show(store, episode, preset, in_run, as_json=json)
 
 
 @app.command("list")
@@ -221,6 +221,55 @@ def validate(
     from harness import cli_run
 
     cli_run.validate(paths, as_json=json)
+
+
+@app.command()
+def score(
+    preset: Annotated[
+        list[str] | None, typer.Option("--preset", "-p", help="Only this preset; may be repeated.")
+    ] = None,
+    in_run: Annotated[str | None, typer.Option("--run", help="This run; else the latest.")] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="List the episodes that ended unexpectedly.")
+    ] = False,
+    health: Annotated[
+        bool,
+        typer.Option(
+            "--health", help="Instead: does each preset act like a healthy loop?"
+        ),
+    ] = False,
+    family: Annotated[
+        list[str] | None, typer.Option("--family", help="Health: only scenarios of this family.")
+    ] = None,
+    quick_share: Annotated[
+        float, typer.Option(help="Health: least share ending on quality in time.", min=0, max=1)
+    ] = 0.60,
+    within_rounds: Annotated[int, typer.Option(help="Health: in time is within.", min=0)] = 2,
+    stagnation_share: Annotated[
+        float, typer.Option(help="Health: most that may end on stagnation.", min=0, max=1)
+    ] = 0.25,
+    limit_share: Annotated[
+        float, typer.Option(help="Health: most that may end on a limit.", min=0, max=1)
+    ] = 0.05,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Compare endings with what a sensible user expects (the scenarios' truth), by preset.
+
+    \b
+    Examples:
+      harness score --details
+      harness score --health --family reflection
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_score
+
+    if health:
+        from harness.score import HealthLimits
+
+        limits = HealthLimits(quick_share, within_rounds, stagnation_share, limit_share)
+        cli_score.health_check(store, in_run, preset or [], family or [], limits, as_json=json)
+    else:
+        cli_score.score(store, in_run, preset or [], details=details, as_json=json)
 
 
 @app.command("import")

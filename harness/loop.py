@@ -65,7 +65,16 @@ def run_episode(
         if decision.conditions and not session.observe:
             following = _intervene(decision, number, llm, divergence, following)
         number, turn = number + 1, following
-    episode = _episode(session, scenario, preset, key, repetition, llm, divergence.at)
+    episode = episode_of(
+        session,
+        scenario,
+        preset,
+        key,
+        repetition,
+        diverged_at=divergence.at,
+        unrecorded=llm.unrecorded,
+        drifted=llm.drifted,
+    )
     if episode.exit_group in ("limit", "stuck", "paused"):
         _log.warning("%s under %s: %s", episode.scenario, episode.preset, episode.message)
     return episode
@@ -91,15 +100,29 @@ def _intervene(
     return following
 
 
-def _episode(
+def episode_of(
     session: Session,
     scenario: Scenario,
     preset: Preset,
     key: str,
     repetition: int,
-    llm: RecordedLLM,
-    diverged_at: int | None,
+    *,
+    diverged_at: int | None = None,
+    unrecorded: int = 0,
+    drifted: int = 0,
 ) -> Episode:
+    """The typed trace of what a session has seen so far.
+
+    Args:
+        session: The guarded loop.
+        scenario: What it worked on.
+        preset: As loaded, before the task's limits.
+        key: The pair key.
+        repetition: Number of this repetition of the same work.
+        diverged_at: Where a replay left its recording.
+        unrecorded: Requests that nobody could answer.
+        drifted: Requests that differ from the recorded ones.
+    """
     course, history = session.course, session.history
     decision = course.decisions[-1] if course.decisions else None
     end = ending.settle(scenario, session.preset, course.iterations, decision, history, diverged_at)
@@ -128,8 +151,8 @@ def _episode(
         needs_human=end.needs_human,
         replay=end.replay,
         diverged_at=diverged_at,
-        unrecorded_calls=llm.unrecorded,
-        drifted_calls=llm.drifted,
+        unrecorded_calls=unrecorded,
+        drifted_calls=drifted,
         outcome=scenario.recorded.outcome,
         prompt_assumed=session.prompt_assumed,
         summary=ending.summary(end, course.iterations, history, session.gate.open_checks()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from harness.decide import SUCCESS_KINDS, decide
+from harness.errors import HarnessError
 from harness.evaluate import (
     ContinuityStage,
     GateStage,
@@ -145,6 +146,9 @@ class Session:
             last: The agent stopped by itself with this turn.
             answered: A person answers right after it, so that a pause does not end the loop.
         """
+        if turn.user is not None and self.course.decisions and self.course.decisions[-1].exit:
+            # Only observed: what would have paused has just been answered.
+            self.answered()
         order = self.work_order(turn.user)
         now = Now(self.history.length + 1, turn, self._ties, Orders(tried=self.orders.tried),
                   last=last, replies=[turn.reply])  # fmt: skip
@@ -200,6 +204,30 @@ class Session:
         if not successes or not self.gate.open_checks():
             return conditions
         return [replace(c, state="vetoed") if c in successes else c for c in conditions]
+
+    def resume(self) -> None:
+        """A person answered the pause that ended the loop: it goes on, its cause starts anew.
+
+        Raises:
+            HarnessError: The loop has not ended, or not on a pause.
+        """
+        last = self.course.decisions[-1] if self.course.decisions else None
+        if last is None or not last.ends:
+            raise HarnessError("resume: the loop is not paused")
+        if not self.answered():
+            raise HarnessError(f"resume: the loop ended for good, with {last.exit}")
+
+    def answered(self) -> bool:
+        """Take each pause of the last decision as answered; False if something else ended it."""
+        last = self.course.decisions[-1]
+        decision = decide(last.conditions, observe=self.observe, answered=True)
+        if decision.ends:
+            return False
+        self.course.decisions[-1] = decision
+        for condition in decision.conditions:
+            if condition.state == "answered":
+                self.monitor.resume(condition.name)
+        return True
 
     def _remember(self, iteration: Iteration, decision: Decision, now: Now) -> None:
         history, course = self.history, self.course

@@ -85,3 +85,71 @@ SELECT c.iteration, c.n, c.tool, a.text AS args, r.text AS result, c.ok, c.exit_
 FROM calls c
 LEFT JOIN messages a ON a.hash = c.args_hash LEFT JOIN messages r ON r.hash = c.result_hash
 WHERE c.episode_id = $episode ORDER BY c.iteration, c.n;
+
+-- name: agreement
+SELECT a.preset,
+       count(*) FILTER (WHERE NOT a.contestable) AS cases,
+       count(*) FILTER (WHERE a.agreement = 'right' AND NOT a.contestable) AS right_verdicts,
+       count(*) FILTER (WHERE a.agreement = 'false stop' AND NOT a.contestable) AS false_stops,
+       count(*) FILTER (WHERE a.agreement = 'late' AND NOT a.contestable) AS late,
+       count(*) FILTER (WHERE a.agreement = 'missed' AND NOT a.contestable) AS missed,
+       count(*) FILTER (WHERE a.agreement = 'wrong reason' AND NOT a.contestable) AS wrong_reasons,
+       count(*) FILTER (WHERE a.agreement = 'unknown' AND NOT a.contestable) AS unknown,
+       count(*) FILTER (WHERE a.contestable) AS contestable,
+       count(*) FILTER (WHERE a.contestable AND a.agreement = 'right') AS contestable_right,
+       count(*) FILTER (WHERE a.warnings > 0) AS warned,
+       sum(b.tokens_after_due)::BIGINT AS tokens_after_due,
+       sum(b.cost_after_due)::BIGINT AS cost_after_due,
+       sum(b.tokens_after_best)::BIGINT AS tokens_after_best,
+       sum(b.cost_after_best)::BIGINT AS cost_after_best
+FROM agreement a JOIN burnt b USING (run_id, episode_id)
+WHERE a.run_id = $run
+GROUP BY a.preset;
+
+-- name: regret
+SELECT preset, count(*) AS scored,
+       avg(abs(best_possible - best_score)) AS mean_regret,
+       count(*) FILTER (WHERE later_was_better) AS later_better
+FROM later_better WHERE run_id = $run AND best_score IS NOT NULL
+GROUP BY preset;
+
+-- name: disagreements
+SELECT episode_id, scenario, preset, agreement, truth, reasons, not_before, due_by, exit_reason,
+       exit_iteration, contestable, why
+FROM agreement
+WHERE run_id = $run AND agreement <> 'right' AND (len($presets) = 0 OR preset IN (SELECT unnest($presets)))
+ORDER BY preset, agreement, scenario;
+
+-- name: health
+SELECT preset, count(*) AS episodes,
+       count(*) FILTER (WHERE exit_reason = 'quality_reached' AND rounds <= $within) AS quick,
+       count(*) FILTER (WHERE exit_reason = 'stagnation') AS stagnated,
+       count(*) FILTER (WHERE exit_group = 'limit') AS limited,
+       count(*) FILTER (WHERE exit_group = 'undecided') AS undecided,
+       count(*) FILTER (WHERE final_score IS NULL) AS unscored
+FROM episodes
+WHERE run_id = $run AND final_score IS NOT NULL AND (len($families) = 0 OR family IN (SELECT unnest($families)))
+GROUP BY preset ORDER BY preset;
+
+-- name: never_reached
+SELECT e.preset, g.guard, any_value(g.comparison) AS comparison, any_value(g.threshold) AS threshold,
+       max(list_max(g.signals)) AS highest, min(list_min(g.signals)) AS lowest
+FROM guard_series g JOIN episodes e USING (run_id, episode_id)
+WHERE run_id = $run AND NOT isinf(g.threshold)
+GROUP BY e.preset, g.guard
+HAVING NOT bool_or(list_bool_or(g.fired))
+ORDER BY e.preset, g.guard;
+
+-- name: events
+SELECT iteration, mechanism, event, trigger, reason, result
+FROM mechanism_events WHERE episode_id = $episode ORDER BY rowid;
+
+-- name: checks
+SELECT iteration, phase, check_id, kind, passed, detail
+FROM checks WHERE episode_id = $episode ORDER BY rowid;
+
+-- name: roles
+SELECT role, model, count(*) AS calls,
+       sum(input_uncached + cache_read + cache_write + output + reasoning)::BIGINT AS tokens,
+       sum(cost_pico_usd)::BIGINT AS cost_pico_usd
+FROM llm_calls WHERE episode_id = $episode GROUP BY role, model ORDER BY role;
