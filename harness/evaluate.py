@@ -178,8 +178,9 @@ class GateStage(Stage):
     def run(self, now: Now) -> None:
         verdict = now.evaluation
         gate = self._gate
-        declared = now.own_end and gate.has_phases and not now.triaged
-        if not (verdict.done or verdict.phase_done or declared):
+        # A judge that was asked has said what it thinks; the agent's word then counts no more.
+        declared = now.own_end and gate.has_phases and not verdict.parsed
+        if now.triaged or not (verdict.done or verdict.phase_done or declared):
             return
         now.answered_end = now.answered_end or declared
         if not gate.has_phases:

@@ -100,7 +100,9 @@ def _parts_match(path: Sequence[str], pattern: Sequence[str]) -> bool:
     return bool(path) and fnmatchcase(path[0], pattern[0]) and _parts_match(path[1:], pattern[1:])
 
 
-_SEPARATOR = re.compile(r"&&|\|\||;|\||\n")
+_SEPARATOR = re.compile(r"(&&|\|\||;|\||\n)")
+#: A command that a result shows: the trace of ``set -x``, or a prompt.
+_SHOWN = re.compile(r"^\s*[$+]+ (.+)$", re.MULTILINE)
 _QUOTES = str.maketrans("", "", "\"'`")
 
 
@@ -115,8 +117,9 @@ def runs_script(call: Call, command: str) -> bool:
     """Whether a call ran ``command`` and it succeeded.
 
     Quotes are dropped, white space is collapsed and a path is reduced to its name; looked for in
-    the arguments and in the tool's name. Exit code 0 is needed; a call that gives none has
-    failed to show it.
+    the tool's name, in the arguments, and in the commands that a result shows after a prompt
+    (``$`` or ``+``), where the call did not only look. Exit code 0 is needed; a call that gives
+    none has failed to show it, and one that hides a failure (``check.sh || true``) too.
     """
     if not call.ok or call.exit_code != 0:
         return False
@@ -127,11 +130,25 @@ def runs_script(call: Call, command: str) -> bool:
         return True
     if not _terminal()[0].search(call.tool):
         return False
-    return any(
-        _runs(_words(part), wanted)
-        for text in _strings(json.loads(call.args))
-        for part in _SEPARATOR.split(text)
-    )
+    commands = _strings(json.loads(call.args))
+    if any(_runs(part, wanted) for text in commands for part in _parts(text)):
+        return True
+    acts = any(part[:1] and part[0] not in _terminal()[1] for c in commands for part in _parts(c))
+    shown = _SHOWN.findall(call.result or "") if acts else ()
+    return any(_runs(part, wanted) for text in shown for part in _parts(text))
+
+
+def _parts(text: str) -> list[list[str]]:
+    """The commands of a line as words; not those beside ``||``, whose exit code says nothing."""
+    pieces = _SEPARATOR.split(text)
+    signs = ["", *pieces[1::2], ""]
+    found = []
+    for at, part in enumerate(pieces[::2]):
+        following = pieces[2 * at + 2].split()[:1] if 2 * at + 2 < len(pieces) else []
+        masked = signs[at + 1] == "||" and following not in (["exit"], ["false"])
+        if signs[at] != "||" and not masked:
+            found.append(_words(part))
+    return found
 
 
 def _strings(value: object) -> list[str]:

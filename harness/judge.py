@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from harness.text import mended
 from harness.trace import Evaluation, Issue, Lesson
 
 SYSTEM_PROMPT = """\
@@ -32,10 +33,13 @@ _NEXT = ("continue", "pause")
 _SEVERITY = ("minor", "serious", "critical")
 #: Evidence that only repeats the claim.
 _CLAIM = re.compile(
-    r"^\W*(?:(?:everything|all|it|task|work|the (?:task|work|goal)|all (?:tasks?|steps?|items?))\s*"
-    r"(?:is|are|was|were|has been|have been|seems?|looks?)?\s*(?:now\s+)?"
-    r"(?:done|finished|complete[d]?|ready|fine|ok|good)|done|finished|completed?|yes|true|ok|n/?a|"
-    r"none|null|-+|全部完成|已(?:经)?完成|完成了?|没问题|无)\W*$",
+    r"^\W*(?:(?:i|we|everything|all|it|this|(?:all |the |this )*"
+    r"(?:task|work|job|goal|step|item|request)s?)\s*"
+    r"(?:(?:is|are|am|was|were|has|have|been|seems?|looks?|now|all|already|fully|completely|"
+    r"successfully)\s+)*(?:done|finished|completed?|ready|fine|ok|good)|"
+    r"(?:all |successfully )?(?:done|finished|completed?)|yes|true|ok|n/?a|none|null|-+|"
+    r"(?:任务|工作|目标|一切|全部|所有(?:任务|工作|步骤)?|都|均|我)*(?:已经?|都|全部)*(?:完成|搞定|做完)了?|"
+    r"没问题|无)(?:\s+successfully)?\W*$",
     re.IGNORECASE,
 )
 
@@ -71,18 +75,27 @@ def extract(text: str) -> Any:
             raise ParseFailure("more than one place that could be the verdict")
         stripped = fences[0].strip()
     try:
-        value = json.loads(stripped, parse_constant=_no_constant, object_pairs_hook=_unique)
+        value = json.loads(
+            stripped, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique
+        )
     except ValueError as error:
         raise ParseFailure(f"not one JSON object: {error}") from None
     except RecursionError:
         raise ParseFailure("nested too deeply") from None
     if not isinstance(value, dict):
         raise ParseFailure(f"a JSON {type(value).__name__}, not an object")
-    return value
+    return mended(value)
 
 
 def _no_constant(name: str) -> float:
     raise ParseFailure(f"{name} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ParseFailure(f"{digits:.40} is no finite number")
+    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -143,7 +156,7 @@ def _read(data: dict[str, Any], has_phases: bool, scale: Scale) -> Evaluation:
         parsed=True,
         done=done and bool(named),
         phase_done=bool(phase_done) and bool(named) if has_phases else None,
-        claimed=bool(done or phase_done) and not named,
+        claimed=bool(done or (has_phases and phase_done)) and not named,
         progress=_choice(data, "progress", _PROGRESS),
         reason=reason,
         evidence=named,
@@ -181,10 +194,10 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _score(value: Any, scale: Scale) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParseFailure(f"'score' is no number: {value!r:.40}")
     if not scale.low <= value <= scale.high:
-        raise ParseFailure(f"'score' {value} lies outside {scale.low:g} to {scale.high:g}")
+        raise ParseFailure(f"'score' {value!r:.40} lies outside {scale.low:g} to {scale.high:g}")
     return round((value - scale.low) / (scale.high - scale.low), 9)
 
 

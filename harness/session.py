@@ -109,7 +109,8 @@ class Session:
         if on.gates or on.judge is not None:
             after.append(GateStage(self.gate))
         if on.verification is not None:
-            after.append(VerificationStage(on.verification))
+            waiting = {name for name, tool in (self.task.tools or {}).items() if tool.waits}
+            after.append(VerificationStage(on.verification, waiting))
         if on.perception is not None:
             after.append(PerceptionStage(on.perception, ties))
         return before, after
@@ -166,6 +167,8 @@ class Session:
             elif self.observe and isinstance(stage, JudgeStage):
                 now.note("judge", "observed", "triage", "parsed although triage had decided")
                 stage.run(now)
+            else:
+                now.note(stage.name, "skip", "triage", "code alone had decided")
         if (marked or handler.get("exit")) and not now.answered_end and not now.triaged:
             reason = ExitReason.AGENT_FINISHED
             now.conditions.append(Condition("agent_finished", "agent", reason, "stop"))

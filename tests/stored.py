@@ -63,6 +63,8 @@ class Stored:
         self.conditions = self._grouped("FROM conditions", *at)
         self.llm_calls = self._grouped("FROM llm_calls ORDER BY n", *at)
         self.calls = self._grouped("FROM calls ORDER BY n", *at)
+        self.events = self._grouped("FROM mechanism_events ORDER BY rowid", *at)
+        self.checks = self._grouped("FROM checks ORDER BY rowid", *at)
         self.spans = {}
         self.children = defaultdict(list)
         for span in store.rows("FROM spans ORDER BY rowid"):

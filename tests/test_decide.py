@@ -10,7 +10,7 @@ from harness.trace import Condition, ExitReason
 
 #: The chain as SPEC section 6 words it, one line a path; written out, not read from the table.
 ORDER = """
-    goal_changed goal_ambiguous
+    goal_changed goal_ambiguous goal_overlap
     completed quality verified nothing_to_fix
     phase_done
     blocked unfixable
@@ -19,7 +19,7 @@ ORDER = """
     evaluator_pause
     parse_failures evaluator_errors
     max_rounds max_iterations time_budget token_budget cost_budget tool_budget repeated_error
-        repeated_failure spin tool_spin cycle oscillation repetition recurrence text_loop
+        repeated_failure spin spin_layers tool_spin cycle oscillation repetition recurrence text_loop
         stagnation patience regression monologue all_of any_of
     no_progress
     agent_finished

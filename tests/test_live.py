@@ -150,7 +150,9 @@ def test_a_loop_that_stopped_cannot_be_resumed() -> None:
 
 
 def test_a_shadow_compares_two_presets_on_the_same_traffic() -> None:
-    asked = ScriptedLLM({"judge": [json.dumps({"done": False, "reason": "no", "evidence": []})] * 9})
+    asked = ScriptedLLM(
+        {"judge": [json.dumps({"done": False, "reason": "no", "evidence": []})] * 9}
+    )
     guard = LoopGuard("balanced", goal="Open the door.", shadow="reflection", llm=asked)
     for number in range(3):
         guard.observe(text=f"Turn {number}.", calls=[CALL], score=0.3)

@@ -70,7 +70,7 @@ GUARDS = {
     "an empty ladder": ("spin = {on_fire = []}", "spin: on_fire must name at least one of stop, "),
     "unknown choice": (
         'spin = {on = "mood"}',
-        "spin.on: found 'mood'; choose from: action, text",
+        "spin.on: found 'mood'; choose from: action, call, output, text, thought and call, turn",
     ),
     "a text for a threshold": (
         'spin = "3"',
@@ -142,7 +142,7 @@ def test_a_guard_with_a_hostile_value(text, tmp_path):
 
 def test_the_keys_offered_are_keys(tmp_path):
     message = refused(tmp_path / "mine.toml", f"{HEADER}[guards]\nspin = {{windw = 3}}")
-    assert message.endswith("choose from: identity, kind, on, on_fire, threshold")
+    assert message.endswith("choose from: identity, kind, on, on_fire, since, threshold")
 
 
 REST = {

@@ -18,10 +18,11 @@ TOTALS = (*TOKENS, "cost_pico_usd")
 ROOT_FIELDS = (
     "scenario", "preset", "family", "status", "exit_reason", "exit_group", "exit_guard",
     "exit_reason_source", "message", "exit_iteration", "best_score", "best_iteration",
-    "needs_human", "replay", "diverged_at", "unrecorded_calls", "outcome", "pair_key", "observe",
+    "needs_human", "replay", "diverged_at", "unrecorded_calls", "outcome", "pair_key", "observe", "prompt_assumed",
 )  # fmt: skip
 ITERATION_FIELDS = (
     "decision", "path", "exit_reason", "score", "score_source", "best_score", "elapsed_ms", "phase",
+    "overlap",
 )  # fmt: skip
 FAILED = ("limit", "stuck", "paused")
 
@@ -64,6 +65,23 @@ def test_an_iteration_span_is_its_row(stored):
         assert expected == actual
         assert (span["name"], span["status"]) == ("harness.iteration", "UNSET")
         assert span["attributes"][names.TIME_KNOWN] == (row["ms"] is not None)
+
+
+def test_an_iteration_span_tells_what_mechanisms_and_checks_did(stored):
+    events, checks = stored.events, stored.checks
+    assert events
+    assert checks
+    for key, _, span in stored.steps():
+        told = [
+            f"{e['mechanism']}: {e['event']}" + (f" ({e['trigger']})" if e["trigger"] else "")
+            for e in events.get(key, ())
+        ]
+        assert told == span["attributes"].get(names.MECHANISMS, [])
+        looked = [
+            f"{c['phase']}/{c['check_id']}: {'holds' if c['passed'] else 'missing'}"
+            for c in checks.get(key, ())
+        ]
+        assert looked == span["attributes"].get(names.CHECKS, [])
 
 
 def test_an_iteration_span_carries_every_signal(stored):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from harness.judge import ParseFailure
 from harness.mechanisms import Reflection
 from harness.roles._reply import BOOLEAN, TEXT, TEXTS, read
@@ -39,7 +41,7 @@ class ReflectionStage(Stage):
         if level not in _ASKING:
             now.note(self.name, "skip" if level == "none" else "run", level, reason)
             return
-        reply = now.ask("reflection", f"Level: {level}. {PROMPT}", self._model)
+        reply = now.ask("reflection", f"Level: {level}. {PROMPT}{_given(now)}", self._model)
         if reply is None:
             now.note(self.name, "abstain", level, "no recorded reply")
             return
@@ -67,6 +69,12 @@ def _level(now: Now) -> tuple[str, str]:
     if now.spinning:
         return "standard", "the spin layers found a loop"
     return "minimal", "nothing special"
+
+
+def _given(now: Now) -> str:
+    """What the handler wants to be thought about."""
+    order = (now.turn.handler or {}).get("reflection")
+    return f"\n{json.dumps(order['data'], sort_keys=True)}" if order and order["data"] else ""
 
 
 def _suggestions(reply: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from harness.judge import ParseFailure, extract
@@ -32,8 +33,9 @@ class VerificationStage(Stage):
 
     name = "verification"
 
-    def __init__(self, settings: Verification) -> None:
+    def __init__(self, settings: Verification, waiting_tools: Collection[str] = ()) -> None:
         self._settings = settings
+        self._waiting_tools = waiting_tools
         self._iterations = 0
         self._last_ms = 0
         self._last_maybe_ms = 0
@@ -48,11 +50,13 @@ class VerificationStage(Stage):
             now.note(self.name, "skip", "maybe", "no throttle is due")
             return
         trigger, reason = due
+        self._iterations = 0
+        self._last_ms = now.elapsed_ms
+        self._tokens = _prompt_tokens(now)
         reply = now.ask("verifier", PROMPT, self._settings.model)
         if reply is None:
             now.note(self.name, "abstain", trigger, "no recorded reply")
             return
-        self._iterations = 0
         self._last_ms = now.elapsed_ms
         now.verified_now = True
         try:
@@ -61,6 +65,7 @@ class VerificationStage(Stage):
         except ParseFailure as failure:
             now.note(self.name, "parse_failure", trigger, str(failure))
             return
+        now.answered_end = True
         now.orders.movements = list(data.get("next_movements", ()))
         now.orders.evidence = list(self._evidence)
         satisfied = data["satisfied"]
@@ -76,7 +81,7 @@ class VerificationStage(Stage):
             return "request", "the agent asked for it"
         if now.own_end:
             return "request", "the agent declared the end"
-        quiet = now.elapsed_ms - self._last_maybe_ms - _waited(now)
+        quiet = now.elapsed_ms - self._last_maybe_ms - self._waited(now)
         if quiet >= self._settings.watchdog_s * 1000:
             return "watchdog", f"{quiet / 1000:g} s since the last look"
         if self._iterations >= self._settings.every:
@@ -84,12 +89,18 @@ class VerificationStage(Stage):
         since = now.elapsed_ms - self._last_ms
         if since >= self._settings.after_s * 1000:
             return "maybe", f"{since / 1000:g} s"
-        usage = now.turn.reply.usage
-        if usage is not None:
-            before, self._tokens = self._tokens, usage.input_all
-            if before is not None and abs(usage.input_all - before) > self._settings.token_change:
-                return "maybe", f"prompt tokens {before} -> {usage.input_all}"
+        tokens, before = _prompt_tokens(now), self._tokens
+        if tokens is not None and before is not None:
+            if abs(tokens - before) > self._settings.token_change:
+                return "maybe", f"prompt tokens {before} -> {tokens}"
+        elif before is None:
+            self._tokens = tokens
         return None
+
+    def _waited(self, now: Now) -> int:
+        """Time in which a tool that is declared as waiting ran: the watchdog rests."""
+        waits = (call.ms or 0 for call in now.turn.calls if call.tool in self._waiting_tools)
+        return max(waits, default=0)
 
     def _collect(self, data: dict[str, Any], operations: list[tuple[str, str]]) -> None:
         self._evidence.update(dict.fromkeys(data.get("evidence", ())))
@@ -119,6 +130,6 @@ def _operations(reply: str) -> list[tuple[str, str]]:
     return found
 
 
-def _waited(now: Now) -> int:
-    """Time in this iteration during which a declared waiting tool ran: the watchdog rests."""
-    return max((call.ms or 0 for call in now.turn.calls if call.waits), default=0)
+def _prompt_tokens(now: Now) -> int | None:
+    usage = now.turn.reply.usage
+    return None if usage is None else usage.input_all

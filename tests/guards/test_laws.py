@@ -182,7 +182,12 @@ def test_stored_signals_tell_where_a_passive_preset_ends(data, steps, head):
         assert expected.unknown[: at + 1] == measured.unknown
 
 
-OPENINGS = {"stop": "Stops when ", "pause": "Pauses when ", "switch_strategy": "Switches "}
+OPENINGS = {
+    "stop": "Stops when ",
+    "pause": "Pauses when ",
+    "switch_strategy": "Switches ",
+    "observe": "Records ",
+}
 
 
 @EVERY_KIND
