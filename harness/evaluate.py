@@ -179,7 +179,8 @@ class GateStage(Stage):
         verdict = now.evaluation
         gate = self._gate
         # A judge that was asked has said what it thinks; the agent's word then counts no more.
-        declared = now.own_end and gate.has_phases and not verdict.parsed
+        asked = verdict.parsed is not None or verdict.failed
+        declared = now.own_end and gate.has_phases and not asked
         if now.triaged or not (verdict.done or verdict.phase_done or declared):
             return
         now.answered_end = now.answered_end or declared

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.continuity import overlap
 from harness.guards import Guard, fires
 from harness.history import History
 from harness.loop import run_episode
@@ -64,7 +65,9 @@ def iterations(steps: Sequence[dict[str, Any]], **more: Any) -> list[Iteration]:
     for number, (spec, turn) in enumerate(zip(steps, turns(steps, **more), strict=True), 1):
         source = None if turn.score is None else "measured"
         evaluation = spec.get("judged") or Evaluation(score=turn.score, score_source=source)
-        made.append(Iteration(number, turn, evaluation, (turn.reply,), turn.ms))
+        goal = scenario(steps, **more).goal
+        share = None if turn.user is None else overlap(turn.user, goal)
+        made.append(Iteration(number, turn, evaluation, (turn.reply,), turn.ms, overlap=share))
     return made
 
 

@@ -3,41 +3,41 @@ from __future__ import annotations
 import pytest
 
 from harness.guards.goal_overlap import GoalOverlap
-from harness.loop import run_episode
-from harness.preset import load_preset
-from harness.turns import prepare
-from tests.examples import scenario, step
+from tests.examples import at, first_fire, holds, signals, step
 
 GOAL = "Write the leaflet for the new bus timetable with the fares of lines one to four."
 
+
+def said(message):
+    return [step(), step(user=message)]
+
+
 FIRES = {
-    "nothing in common": "Our phone system is down, find the emergency number.",
-    "other words for another task": "Forget it, make a list of our suppliers instead.",
+    "nothing in common": at(
+        2, GoalOverlap(), said("Our phone system is down, find the emergency number."), goal=GOAL
+    ),
+    "explicitly another task": at(
+        2, GoalOverlap(), said("Forget it, list our suppliers instead."), goal=GOAL
+    ),
 }
 HOLDS = {
-    "the same leaflet": "In the leaflet for the bus timetable, please add line five as well.",
-    "half of it": "And the fares, please.",
+    "nobody spoke": holds(GoalOverlap(), 3 * [step()], goal=GOAL),
+    "the same leaflet": holds(
+        GoalOverlap(),
+        said("In the leaflet for the bus timetable, please add line five."),
+        goal=GOAL,
+    ),
+    "a part of it": holds(GoalOverlap(), said("And the fares, please."), goal=GOAL),
 }
+CASES = FIRES | HOLDS
 
 
-def overlap_of(message: str) -> tuple[float, bool]:
-    """Signal and firing at the iteration where the message came."""
-    said = scenario([step(), step(user=message)], goal=GOAL)
-    episode = run_episode(prepare(said), load_preset("observe"))
-    (series,) = (s for s in episode.series if s.guard == "goal_overlap")
-    assert series.unknown[0]  # nobody had spoken yet
-    return series.signals[1], series.fired[1]
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_when_it_fires(case):
+    assert case.at == first_fire(case)
 
 
-@pytest.mark.parametrize("message", FIRES.values(), ids=FIRES)
-def test_a_message_of_another_task_fires(message):
-    overlap, fired = overlap_of(message)
-    assert fired
-    assert overlap < GoalOverlap().threshold
-
-
-@pytest.mark.parametrize("message", HOLDS.values(), ids=HOLDS)
-def test_a_message_of_the_same_task_holds(message):
-    overlap, fired = overlap_of(message)
-    assert not fired
-    assert overlap >= GoalOverlap().threshold
+def test_it_is_unknown_where_nobody_spoke():
+    first, second = signals(GoalOverlap(), said("And the fares, please."), goal=GOAL)
+    assert first != first
+    assert second == 1.0
