@@ -22,6 +22,7 @@ IDENTITIES: dict[str, str] = {
     "args+result": "args plus the result word for word",
     "args+normalised result": "args plus the result without ids, times, durations, hex, "
     "process numbers and temporary paths",
+    "normalised": "as before, and arguments that are new by design (nonces, request ids) left out",
     "result": "tool plus the result word for word, whatever the arguments",
     "error": "last non-empty line of a failed call's result, normalised",
     "batch": "the set of the turn's calls by args; order does not matter",
@@ -36,6 +37,12 @@ SHORT_RESULT = 40
 def _normalisation() -> tuple[int, list[tuple[re.Pattern[str], str]]]:
     data = tomllib.loads(files("harness.data").joinpath("normalise.toml").read_text("utf-8"))
     return data["version"], [(re.compile(r["pattern"]), r["with"]) for r in data["rule"]]
+
+
+@lru_cache(maxsize=1)
+def _one_off() -> re.Pattern[str]:
+    data = tomllib.loads(files("harness.data").joinpath("normalise.toml").read_text("utf-8"))
+    return re.compile(data["one_off_arguments"], re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)
@@ -113,6 +120,7 @@ def call_prints(tool: str, args: str, result: str | None, *, ok: bool) -> dict[s
         "args+result": digest(with_args, plain),
         "args+normalised result": digest(with_args, normalise(plain)),
         "batch": with_args,
+        "normalised": digest(action, _one_off().sub("", args), normalise(plain)),
         "result": digest("result", tool, plain),
     }
     if not ok:

@@ -228,6 +228,8 @@ class PhaseGate:
 
     def observe(self, turn: Turn) -> None:
         """Take in what an iteration did: scripts run, files written, confirmations given."""
+        if not self._phases:
+            return
         if turn.writes is not None and isinstance(self._workspace, ScriptedWorkspace):
             self._workspace.update(turn.writes)
         self._confirmed.update(turn.confirms)

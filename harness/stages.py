@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from harness.history import History
@@ -18,6 +19,10 @@ from harness.turns import priced
 from harness.workorder import Orders
 
 _UNSCORED = Evaluation()
+
+
+#: Skips and abstentions are the same ones again and again, so they are shared.
+_event = lru_cache(maxsize=4096)(MechanismEvent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ class Now:
         result: str | None = None,
     ) -> None:
         """Record a run or a skip of a mechanism."""
-        self.events.append(MechanismEvent(mechanism, event, trigger, reason, result))
+        self.events.append(_event(mechanism, event, trigger, reason, result))
 
     def call(self, role: str, prompt: str, model_class: str, **settings: Any) -> Reply | None:
         """Ask a role; ``None`` where the recording never asked it here.

@@ -76,9 +76,11 @@ def triage(turn: Turn, *, outage_nearby: bool = False) -> tuple[Hit, ...]:
     """
     if turn.reply.error:
         return (Hit("infrastructure", turn.reply.error),)
-    if any(call.ok for call in turn.calls):
-        return ()
-    outage = outage_nearby or any(call.transient for call in turn.calls)
+    outage = outage_nearby
+    for call in turn.calls:
+        if call.ok:
+            return ()
+        outage = outage or call.transient
     return _classify(turn.reply.text, bool(turn.calls), outage)
 
 

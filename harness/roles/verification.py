@@ -44,8 +44,9 @@ class VerificationStage(Stage):
 
     def run(self, now: Now) -> None:
         self._iterations += 1
-        due = self._due(now)
-        self._last_maybe_ms = now.elapsed_ms
+        elapsed = now.elapsed_ms
+        due = self._due(now, elapsed)
+        self._last_maybe_ms = elapsed
         if due is None:
             now.note(self.name, "skip", "maybe", "no throttle is due")
             return
@@ -73,7 +74,7 @@ class VerificationStage(Stage):
         if satisfied:
             now.conditions.append(Condition("verified", self.name, ExitReason.VERIFIED, "stop"))
 
-    def _due(self, now: Now) -> tuple[str, str] | None:
+    def _due(self, now: Now, elapsed: int) -> tuple[str, str] | None:
         handler = now.turn.handler or {}
         if handler.get("verify"):
             return "now", handler["verify"]
@@ -81,12 +82,12 @@ class VerificationStage(Stage):
             return "request", "the agent asked for it"
         if now.own_end:
             return "request", "the agent declared the end"
-        quiet = now.elapsed_ms - self._last_maybe_ms - self._waited(now)
+        quiet = elapsed - self._last_maybe_ms - self._waited(now)
         if quiet >= self._settings.watchdog_s * 1000:
             return "watchdog", f"{quiet / 1000:g} s since the last look"
         if self._iterations >= self._settings.every:
             return "maybe", f"{self._iterations} iterations"
-        since = now.elapsed_ms - self._last_ms
+        since = elapsed - self._last_ms
         if since >= self._settings.after_s * 1000:
             return "maybe", f"{since / 1000:g} s"
         tokens, before = _prompt_tokens(now), self._tokens
