@@ -33,13 +33,13 @@ def score(
         return
     columns: list[tuple[str, terminal.Justify]] = [
         ("preset", "left"), ("right", "right"), ("of", "right"), ("false", "right"),
-        ("late", "right"), ("missed", "right"), ("reason", "right"), ("unknown", "right"),
-        ("warned", "right"), ("contestable", "right"), ("burnt", "right"),
+        ("late", "right"), ("missed", "right"), ("reason", "right"), ("unkn.", "right"),
+        ("warned", "right"), ("cont.", "right"), ("burnt", "right"),
     ]  # fmt: skip
     console = terminal.out()
     console.print(terminal.table(columns, (
         [
-            terminal.plain(r["preset"], most=30), r["right_verdicts"], r["cases"],
+            terminal.plain(r["preset"], most=24), r["right_verdicts"], r["cases"],
             r["false_stops"], r["late"], r["missed"], r["wrong_reasons"], r["unknown"],
             r["warned"], f"{r['contestable_right']}/{r['contestable']}",
             terminal.dollars(r["cost_after_due"]),
@@ -47,8 +47,8 @@ def score(
         for r in rows
     )))  # fmt: skip
     console.print(
-        "[dim]false: stopped too early or at all; reason: not an acceptable one; unknown: observed "
-        "or left its recording; contestable ones apart (right/all); burnt: money after the "
+        "[dim]false: stopped too early or at all; reason: not an acceptable one; unkn.: observed "
+        "or left its recording; cont.: contestable ones apart (right/all); burnt: money after the "
         "iteration by which it should have ended[/]"
     )
     if details:
