@@ -234,9 +234,7 @@ def score(
     ] = False,
     health: Annotated[
         bool,
-        typer.Option(
-            "--health", help="Instead: does each preset act like a healthy loop?"
-        ),
+        typer.Option("--health", help="Instead: does each preset act like a healthy loop?"),
     ] = False,
     family: Annotated[
         list[str] | None, typer.Option("--family", help="Health: only scenarios of this family.")

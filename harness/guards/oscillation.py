@@ -11,7 +11,14 @@ from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
 Identity = Literal[
-    "action", "args", "args+result", "args+normalised result", "normalised", "result", "error", "batch"
+    "action",
+    "args",
+    "args+result",
+    "args+normalised result",
+    "normalised",
+    "result",
+    "error",
+    "batch",
 ]
 Since = Literal["start", "person", "turn"]
 
