@@ -22,6 +22,7 @@ def exits(store_path: Path, by: str, runs: list[str], *, as_json: bool) -> None:
     if not chosen and by != "run":
         chosen = [latest_run(store)]
     rows = store.rows(query("exits"), {"by": by, "runs": chosen})
+    (told,) = store.rows(query("decided_by"), {"runs": chosen})
     if as_json:
         for row in rows:
             terminal.json_line({"by": by, **row})
@@ -51,6 +52,12 @@ def exits(store_path: Path, by: str, runs: list[str], *, as_json: bool) -> None:
         "[dim]rounds and tokens: median; best: mean best score; cost: sum, > where a part is "
         "unknown[/]"
     )
+    verdicts = told["by_code"] + told["by_model"]
+    if verdicts:
+        console.print(
+            f"verdicts on turns: {verdicts:,}, of which code alone (triage) decided "
+            f"{told['by_code'] / verdicts:.0%}"
+        )
 
 
 def list_(

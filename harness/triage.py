@@ -40,13 +40,20 @@ class Hit:
 class _Lists:
     phrases: re.Pattern[str]
     excluded: re.Pattern[str]
+    answered: re.Pattern[str] | None
 
 
 @cache
 def _lists() -> tuple[int, dict[str, _Lists], re.Pattern[str]]:
     data = tomllib.loads(files("harness.data").joinpath("phrases.toml").read_text("utf-8"))
     lists = {
-        kind: _Lists(_joined(data[kind]["phrases"]), _joined(data[kind]["not"])) for kind in CLASSES
+        kind: _Lists(
+            _joined(words["phrases"]),
+            _joined(words["not"]),
+            _joined(words["answered"]) if "answered" in words else None,
+        )
+        for kind in CLASSES
+        if (words := data[kind])
     }
     return data["version"], lists, _joined(data["infrastructure"]["provider"])
 
@@ -96,6 +103,9 @@ def _classify(text: str, has_calls: bool, outage: bool) -> tuple[Hit, ...]:
         for kind, words in lists.items():
             waits = kind == "awaiting_user" and has_calls
             if waits or not last or (kind == "infrastructure" and not outage):
+                continue
+            after = sentences[number + 1] if number + 1 < len(sentences) else ""
+            if after and words.answered and sentence[-1] in "?？" and words.answered.search(after):
                 continue
             if words.phrases.search(sentence) and not words.excluded.search(sentence):
                 hits.setdefault(kind, Hit(kind, sentence))

@@ -73,13 +73,22 @@ def drive(scenario: Scenario, preset_name: str) -> LoopGuard:
     return guard
 
 
+def bundled() -> list[Scenario]:
+    """Every bundled scenario; of a generated family the first three."""
+    return [
+        scenario
+        for scenario in load([bundled_scenarios()])
+        if scenario.family != "generated" or scenario.id[-3:] <= "003"
+    ]
+
+
 def told(decisions: list[Decision] | tuple[Decision, ...]) -> list[tuple[Any, ...]]:
     return [(d.name, d.path, d.exit, d.ends, d.conditions) for d in decisions]
 
 
 @pytest.mark.parametrize("preset", DEFAULTS)
 def test_live_and_replay_agree_on_every_bundled_scenario(preset: str) -> None:
-    for scenario in load([bundled_scenarios()]):
+    for scenario in bundled():
         episode = run_episode(prepare(scenario), load_preset(preset))
         guard = drive(scenario, preset)
         assert told(guard.session.course.decisions) == told(episode.decisions), scenario.id
@@ -88,9 +97,7 @@ def test_live_and_replay_agree_on_every_bundled_scenario(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", ["engine", "reflection", "strict"])
 def test_what_was_recorded_live_replays_with_the_same_decisions(preset: str) -> None:
-    for scenario in load([bundled_scenarios()]):
-        if scenario.family == "generated":
-            continue
+    for scenario in bundled():
         guard = drive(scenario, preset)
         recording = Scenario.model_validate(guard.recording())
         replayed = run_episode(prepare(recording), load_preset(preset))

@@ -61,6 +61,15 @@ SAYS_NOTHING = [
     # rhetorical questions, with the answer behind them
     "Why is the sum wrong? Because the tax is added twice. I corrected it in line 12. The "
     "test passes now. The report is written. The folder is tidy. Nothing else changed.",
+    "Should we keep the old name? I kept it, since links point to it.",
+    "Do you need credentials for it? No, the page is public.",
+    "What do we still need? Only the footer, and it is written.",
+    # another way was found
+    "I could not proceed with plan A, so I used plan B and it worked.",
+    "无法继续使用旧版本,所以我换成了新版本。",
+    # politeness
+    "The leaflet is printed. Let me know if you want any changes.",
+    "The task is complete. Is there anything else you would like me to do?",
     # plain ends
     "All three letters are written and stored in the outbox.",
     "全部三封信已经写好。",

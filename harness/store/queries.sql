@@ -62,6 +62,12 @@ FROM chosen
 GROUP BY key, exit_group, exit_reason
 ORDER BY min(min(created_ms)) OVER (PARTITION BY key), key, episodes DESC, exit_reason;
 
+-- name: decided_by
+SELECT count(*) FILTER (WHERE by_code) AS by_code,
+       count(*) FILTER (WHERE by_model AND NOT coalesce(by_code, false)) AS by_model
+FROM decided_by
+WHERE len($runs) = 0 OR run_id IN (SELECT unnest($runs));
+
 -- name: find_episode
 SELECT e.*, r.created_ms
 FROM episodes e JOIN runs r USING (run_id)
