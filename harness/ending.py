@@ -45,8 +45,11 @@ def settle(
         reason = winner.reason
         pauses = is_pause(winner, decision.path)
         group = reason.group
-        status: Status = "finished" if group == "success" else "paused" if pauses else "stopped"
-        weak = group != "success" and _weak(history, preset.escalate_below)
+        status: Status = "paused" if pauses else "stopped"
+        if group in ("success", "undecided"):
+            # The agent's own word is neither a success nor a stop.
+            status = "finished" if group == "success" else "undecided"
+        weak = group not in ("success", "undecided") and _weak(history, preset.escalate_below)
         return Ending(
             status=status,
             reason=reason,

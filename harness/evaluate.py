@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.continuity import judge_continuity, request_text
 from harness.gates import PhaseGate
-from harness.judge import SYSTEM_PROMPT, ParseFailure, Scale, parse
+from harness.judge import ParseFailure, Scale, parse, prompt
 from harness.lessons import Entry, FeedbackLog
 from harness.mechanisms import Continuity, Judge
 from harness.stages import Now, Stage, Ties
@@ -35,7 +35,7 @@ class ContinuityStage(Stage):
             goal,
             interrupted=now.turn.interrupted,
             settings=self._settings,
-            ask=lambda: now.ask("continuity", request_text(message, goal), "fast"),
+            ask=lambda: now.ask("continuity", request_text(message, goal), "fast", temperature=0),
         )
         now.overlap = answer.overlap
         now.note(self.name, answer.verdict, f"rule {answer.rule}", answer.reason)
@@ -87,7 +87,7 @@ class JudgeStage(Stage):
     def run(self, now: Now) -> None:
         settings = self._settings
         reply = now.call(
-            "judge", SYSTEM_PROMPT, settings.model, temperature=settings.temperature,
+            "judge", prompt(self._scale), settings.model, temperature=settings.temperature,
             max_tokens=settings.max_output_tokens,
         )  # fmt: skip
         if reply is None:
@@ -223,7 +223,10 @@ def declares_end(marker: str | dict[str, Any] | None, text: str) -> bool:
         # On a line of its own, or as the last words after a full stop; not inside a sentence.
         own = rf"(?:^|[.!?。！？]\s*)[\s*_`<\[(]*{re.escape(marker)}[\s*_`>\])]*$"
         return re.search(own, text.strip(), re.MULTILINE) is not None
-    return any(_holds(value, marker) for value in _objects(text))
+    try:
+        return any(_holds(value, marker) for value in _objects(text))
+    except RecursionError:  # nested deeper than any declaration
+        return False
 
 
 def _holds(value: Any, marker: dict[str, Any]) -> bool:

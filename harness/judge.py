@@ -59,6 +59,11 @@ class Scale:
 UNIT = Scale()
 
 
+def prompt(scale: Scale = UNIT) -> str:
+    """The judge's system prompt, with the range that its scores are read in."""
+    return SYSTEM_PROMPT.replace("score (0 to 1)", f"score ({scale.low:g} to {scale.high:g})")
+
+
 def extract(text: str) -> Any:
     """The one JSON object of a reply: alone, fenced, or in prose around one fence.
 
@@ -78,13 +83,14 @@ def extract(text: str) -> Any:
         value = json.loads(
             stripped, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique
         )
+        value = mended(value) if "\\ud" in stripped.lower() else value
     except ValueError as error:
         raise ParseFailure(f"not one JSON object: {error}") from None
     except RecursionError:
         raise ParseFailure("nested too deeply") from None
     if not isinstance(value, dict):
         raise ParseFailure(f"a JSON {type(value).__name__}, not an object")
-    return mended(value)
+    return value
 
 
 def _no_constant(name: str) -> float:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness import prices
 from harness.clock import Clock, RealClock
 from harness.llm import Request
-from harness.preset import MODELS, Preset
+from harness.preset import Preset
+from harness.presetfile import MODELS
 from harness.trace import Reply, Usage
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class OpenAILLM:
         models: Names of the models of the classes ``fast`` and ``quality``.
         roles: Model class of each role; a role that is not named takes ``fast``.
         only: Roles that are answered; the others abstain. Left out: all of them.
-        settings: Sent with every request; over what a role asks for. ``None`` leaves a setting
+        settings: Sent with every role's request, over what it asks for. ``None`` leaves a setting
             out: ``{"temperature": None}`` for models that refuse one.
         clock: Tells how long a reply took.
     """
@@ -108,13 +109,11 @@ class OpenAILLM:
 
     def ask(self, request: Request) -> Reply:
         """The model's reply; where the call failed, one with ``error`` set. Raises nothing."""
-        asked = self.complete(
-            request.messages,
-            role=request.role,
-            model=self.model_of(request.role),
-            **request.settings,
-        )
-        return asked.reply
+        settings = {**request.settings, **self._settings}
+        model = self.model_of(request.role)
+        asked = self.complete(request.messages, role=request.role, model=model, **settings)
+        # As it was asked, whatever was set over it: that is what a replay can compare.
+        return replace(asked.reply, request_hash=request.hash)
 
     def complete(
         self, messages: Sequence[Mapping[str, Any]], *, role: str, model: str, **settings: Any
@@ -127,17 +126,16 @@ class OpenAILLM:
             model: Name of the model.
             settings: Sampling settings, ``tools`` and the like.
         """
-        body = {**settings, **self._settings}
-        body = {key: value for key, value in body.items() if value is not None}
+        body = {key: value for key, value in settings.items() if value is not None}
         began = self._clock.now_ms()
         try:
-            found = self._client.chat.completions.create(
-                model=model, messages=list(messages), **body
-            )
+            # Messages and settings are the caller's; the client's types would name every key.
+            create: Any = self._client.chat.completions.create
+            found = create(model=model, messages=list(messages), **body)
             # As plain data: servers leave out what the client's types promise.
             data = found.model_dump(exclude_none=True)
             message = data["choices"][0]["message"]
-        except Exception as error:  # noqa: BLE001 - a role call never takes the loop down
+        except Exception as error:
             spent = self._clock.now_ms() - began
             return Answer(Reply(role=role, text="", model=model, ms=spent, error=words(error)))
         usage = usage_from(data.get("usage"))
@@ -150,9 +148,23 @@ class OpenAILLM:
             cost=prices.cost(named, usage),
             ms=self._clock.now_ms() - began,
             finish_reason=data["choices"][0].get("finish_reason"),
-            request_hash=Request(role, 0, 1, tuple(messages), body).hash,
+            request_hash=Request(role, 0, 1, tuple(messages), settings).hash,
         )
-        return Answer(reply, calls_from(message), message)
+        return Answer(reply, calls_from(message), _said_again(message))
+
+
+def _said_again(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A reply as the next request repeats it: only what every server takes back.
+
+    Arguments that are no JSON object are left out, as servers refuse them; the result says so.
+    """
+    calls = [
+        call if read.valid or "function" not in call
+        else {**call, "function": {**call["function"], "arguments": "{}"}}
+        for call, read in zip(message.get("tool_calls") or (), calls_from(message), strict=True)
+    ]  # fmt: skip
+    text = message.get("content") or (None if calls else "")
+    return {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
 
 
 def usage_from(data: Any) -> Usage | None:
@@ -171,6 +183,13 @@ def usage_from(data: Any) -> Usage | None:
     written = min(_count(details, "cache_write_tokens"), prompt - read)
     reasoning = min(_count(data.get("completion_tokens_details"), "reasoning_tokens"), completion)
     return Usage(prompt - read - written, read, written, completion - reasoning, reasoning)
+
+
+def counts(usage: Usage | None) -> dict[str, int] | None:
+    """Token counts as a scenario has them."""
+    if usage is None:
+        return None
+    return {name: getattr(usage, name) for name in Usage.__slots__}
 
 
 def _count(data: Any, key: str) -> int:

@@ -12,7 +12,7 @@ import secrets
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
@@ -20,8 +20,8 @@ from typing import Any
 
 from harness.errors import HarnessError
 
-#: A key of the client shorter than this is no secret ("none", "x", "test").
-MIN_LITERAL = 8
+#: A key of the client shorter than this is no secret ("none", "lm-studio", "not-needed").
+MIN_LITERAL = 16
 _PLACEHOLDER = re.compile(r"\[redacted [a-z0-9_]+ [a-z]{6}\]")
 
 
@@ -37,7 +37,8 @@ class Redactor:
     """Takes secrets out of texts and of whole values.
 
     Args:
-        extra: ``.toml`` files with further ``[[rule]]`` tables (``name``, ``pattern``), tried first.
+        extra: ``.toml`` files with further ``[[rule]]`` tables (``name``, ``pattern``); these go
+            first.
 
     Raises:
         HarnessError: A file that cannot be read or breaks a rule of the form.
@@ -69,7 +70,7 @@ class Redactor:
             if literal in text:
                 text = text.replace(literal, self._placeholder("client_key", literal))
         for rule in self._rules:
-            text = rule.pattern.sub(lambda match, name=rule.name: self._cut(name, match), text)
+            text = rule.pattern.sub(partial(self._cut, rule.name), text)
         return text
 
     def value(self, value: Any, key: str | None = None) -> Any:

@@ -94,29 +94,57 @@ class Now:
         self.events.append(_event(mechanism, event, trigger, reason, result))
 
     def call(self, role: str, prompt: str, model_class: str, **settings: Any) -> Reply | None:
-        """Ask a role; ``None`` where the recording never asked it here.
+        """Ask a role about the turn; ``None`` where the recording never asked it here.
 
         The reply counts for tokens, money and time, also where its transport failed.
         """
         number = 1 + sum(reply.role == role for reply in self.replies)
         if not self.ties.llm.knows(role, self.number, number):
             return None
-        messages = ({"role": "system", "content": prompt},
-                    {"role": "user", "content": self.turn.reply.text})  # fmt: skip
+        seen = observation(self.ties.goal, self.turn)
+        messages = ({"role": "system", "content": prompt}, {"role": "user", "content": seen})
         reply = self.ties.llm.ask(Request(role, self.number, number, messages, settings))
         reply = priced(reply, self.ties.models[model_class])
         self.replies.append(reply)
         return reply
 
-    def ask(self, role: str, prompt: str, model_class: str) -> str | None:
+    def ask(self, role: str, prompt: str, model_class: str, **settings: Any) -> str | None:
         """Text of a role's reply; ``None`` where there is none or its transport failed."""
-        reply = self.call(role, prompt, model_class)
+        reply = self.call(role, prompt, model_class, **settings)
         if reply is None:
             return None
         if reply.error is not None:
             self.note(role, "error", None, reply.error)
             return None
         return reply.text
+
+
+def observation(goal: str, turn: Turn) -> str:
+    """What a role gets to see of a turn: the goal, the words, each call with its result, files.
+
+    Args:
+        goal: What the loop works on.
+        turn: What the iteration brought in; long texts are cut in the middle.
+    """
+    parts = [f"Goal: {goal}"]
+    if turn.user:
+        parts.append(f"A person said: {_cut(turn.user)}")
+    parts.append(f"The agent: {_cut(turn.reply.text)}")
+    for call in turn.calls:
+        ended = "ok" if call.ok else "failed"
+        code = "" if call.exit_code is None else f", exit code {call.exit_code}"
+        parts.append(f"Call {call.tool} {_cut(call.args)} ({ended}{code}): {_cut(call.result)}")
+    if turn.output:
+        parts.append(f"Output: {_cut(turn.output.text)}")
+    if turn.writes:
+        parts.append(f"Files changed so far: {_cut(', '.join(sorted(turn.writes)))}")
+    return "\n".join(parts)
+
+
+def _cut(text: str | None, most: int = 4000) -> str:
+    text = text or ""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} […] {text[-half:]}"
 
 
 class Stage(ABC):

@@ -21,10 +21,11 @@ HEALTHY = [name for name, s in SCENARIOS.items() if s.family == "healthy"]
 EXPECTED = [f"{name}::{preset}" for name, s in SCENARIOS.items() for preset in s.expect]
 FAMILIES = {
     "reflection", "repetition", "spin", "budgets", "triage", "phases", "continuity", "healthy",
-    "generated",
+    "generated", "judge", "issues", "perception", "spin_layers", "verification", "lessons",
+    "marker", "together",
 }  # fmt: skip
-#: Kinds that need an evaluator's reply, or other guards.
-UNSHOWN = {"parse_failures", "evaluator_errors", "all_of", "any_of"}
+#: Kinds that need other guards.
+UNSHOWN = {"all_of", "any_of"}
 SHOWN = sorted(set(catalogue()) - UNSHOWN)
 
 

@@ -19,8 +19,8 @@ ORDER = """
     evaluator_pause
     parse_failures evaluator_errors
     max_rounds max_iterations time_budget token_budget cost_budget tool_budget repeated_error
-        repeated_failure spin spin_layers tool_spin cycle oscillation repetition recurrence text_loop
-        stagnation patience regression monologue all_of any_of
+        repeated_failure spin spin_layers tool_spin cycle oscillation repetition recurrence
+        text_loop stagnation patience regression monologue all_of any_of
     no_progress
     agent_finished
 """.replace("\n        ", " ")

@@ -59,8 +59,7 @@ SAYS_NOTHING = [
     "The function returns early if the caller cannot continue.",
     "If the password is wrong, the form would be blocked.",
     # rhetorical questions, with the answer behind them
-    "Why is the sum wrong? Because the tax is added twice. I corrected it in line 12. The "
-    "test passes now. The report is written. The folder is tidy. Nothing else changed.",
+    "Why is the sum wrong? Because the tax is added twice. I corrected it in line 12.",
     "Should we keep the old name? I kept it, since links point to it.",
     "Do you need credentials for it? No, the page is public.",
     "What do we still need? Only the footer, and it is written.",
