@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from harness.agent_tools import Tool, run_call
 from harness.clock import Clock, RealClock
@@ -47,7 +48,7 @@ class Agent:
         score: Measures a turn's text from outside.
         record_to: A ``.jsonl`` file, brought up to date after each iteration, without secrets.
         settings: Sent with each of the agent's own requests: ``max_tokens``, ``temperature`` ...
-        name: Id of the recording, ``family/name``.
+        name: Id of the recording, ``family/name``; left out: a new one for each run.
         clock: Tells how long a tool took.
     """
 
@@ -63,7 +64,7 @@ class Agent:
         score: Callable[[str], float | None] | None = None,
         record_to: str | Path | None = None,
         settings: Mapping[str, Any] | None = None,
-        name: str = "agent/run",
+        name: str | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._llm, self._model, self._preset = llm, model, preset
@@ -85,7 +86,8 @@ class Agent:
         Raises:
             HarnessError: A preset or task that cannot be used, or ``on_limit = "raise"``.
         """
-        guard = LoopGuard(self._preset, goal=goal, task=self._task, llm=self._llm, name=self._name)
+        name = self._name or f"agent/{uuid4().hex[:8]}"
+        guard = LoopGuard(self._preset, goal=goal, task=self._task, llm=self._llm, name=name)
         talk = [_message("system", SYSTEM_PROMPT), _message("user", goal)]
         said: dict[str, str] = {}
         while True:
@@ -93,7 +95,7 @@ class Agent:
             order = guard.work_order(said.get("user"))
             prompt = [*talk, _message("user", order)] if order else talk
             answer = self._llm.complete(prompt, role="actor", model=self._model, **self._settings)
-            calls, refusal = self._run_calls(guard, answer, talk)
+            calls, refusal = self._run(guard, answer, talk)
             reply = answer.reply
             stopped = self._tools and not answer.calls and reply.finish_reason == "stop"
             finish = "tool_calls" if answer.calls else reply.finish_reason
@@ -118,9 +120,7 @@ class Agent:
             talk += [_message("user", text) for text in said.values()]
         return Outcome(guard.episode(), guard.result, guard.recording())
 
-    def _run_calls(
-        self, guard: LoopGuard, answer: Answer, talk: list[Any]
-    ) -> tuple[list[dict[str, Any]], str | None]:
+    def _run(self, guard: LoopGuard, answer: Answer, talk: list[Any]) -> tuple[list[Any], Any]:
         """Run a batch, whole or not at all; what did not run is told and not recorded as run."""
         if answer.message is not None:
             talk.append(answer.message)
@@ -134,7 +134,8 @@ class Agent:
 
     def _save(self, guard: LoopGuard) -> None:
         if self._file is not None:
-            self._file.put(self._name, json.dumps(self._redactor.value(guard.recording())))
+            found = self._redactor.value(guard.recording())
+            self._file.put(found["id"], json.dumps(found))
 
 
 def _message(role: str, content: str) -> Mapping[str, Any]:

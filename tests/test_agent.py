@@ -218,6 +218,15 @@ def test_what_it_writes_holds_no_secret(tmp_path: Path) -> None:
     assert len(list(load([tmp_path / "a.jsonl"]))) == 1
 
 
+def test_each_run_has_its_own_line(tmp_path: Path) -> None:
+    with serving(script=lambda _: say("It is 5.")) as server:
+        for _ in range(2):
+            made = agent(server, record_to=tmp_path / "a.jsonl")
+            made.run("Add.")
+            made.run("Add.")
+    assert len(list(load([tmp_path / "a.jsonl"]))) == 4
+
+
 def test_the_client_is_anything_that_speaks_the_protocol() -> None:
     def nobody() -> openai.OpenAI:
         return openai.OpenAI(base_url="http://127.0.0.1:1/v1", api_key="none", max_retries=0)

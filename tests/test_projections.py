@@ -18,7 +18,8 @@ TOTALS = (*TOKENS, "cost_pico_usd")
 ROOT_FIELDS = (
     "scenario", "preset", "family", "status", "exit_reason", "exit_group", "exit_guard",
     "exit_reason_source", "message", "exit_iteration", "best_score", "best_iteration",
-    "needs_human", "replay", "diverged_at", "unrecorded_calls", "outcome", "pair_key", "observe", "prompt_assumed",
+    "needs_human", "replay", "diverged_at", "unrecorded_calls", "outcome", "pair_key", "observe",
+    "prompt_assumed",
 )  # fmt: skip
 ITERATION_FIELDS = (
     "decision", "path", "exit_reason", "score", "score_source", "best_score", "elapsed_ms", "phase",
