@@ -82,12 +82,13 @@ class JudgeStage(Stage):
         self._settings = settings
         self._gate = gate
         self._scale = scale
+        self._prompt = prompt(scale)
         self._log = log
 
     def run(self, now: Now) -> None:
         settings = self._settings
         reply = now.call(
-            "judge", prompt(self._scale), settings.model, temperature=settings.temperature,
+            "judge", self._prompt, settings.model, temperature=settings.temperature,
             max_tokens=settings.max_output_tokens,
         )  # fmt: skip
         if reply is None:

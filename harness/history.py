@@ -89,6 +89,8 @@ class History:
 
     Attributes:
         length: Iterations completed.
+        memo, path: Dear signals that depend on the recorded turns alone, remembered by the path
+            taken through the recording, so that every preset finds them worked out.
         now: The newest iteration; only read it when ``length`` is not 0.
         elapsed_ms, elapsed_known: Virtual time so far; a lower bound where not known.
         tokens_total, tokens_output, tokens_uncached, tokens_known: Over all roles.
@@ -108,10 +110,18 @@ class History:
             ``progress_sensed`` says whether there was anything to tell by.
     """
 
-    def __init__(self, *, direction: Direction = "higher", has_tools: bool | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        direction: Direction = "higher",
+        has_tools: bool | None = None,
+        memo: dict[tuple[object, ...], float] | None = None,
+    ) -> None:
         self.direction = direction
         self.sign = -1.0 if direction == "lower" else 1.0
         self.has_tools = has_tools
+        self.memo = {} if memo is None else memo
+        self.path = ""
         self.length = 0
         self.now: Iteration
         self.elapsed_ms = 0

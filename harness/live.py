@@ -50,6 +50,10 @@ class _Roles:
     def __init__(self, llm: LLM | None) -> None:
         self.current = llm
 
+    @property
+    def reads(self) -> bool:
+        return self.current is not None and self.current.reads
+
     def knows(self, role: str, iteration: int, n: int) -> bool:
         return self.current is not None and self.current.knows(role, iteration, n)
 
@@ -61,6 +65,8 @@ class _Roles:
 
 class _Echo:
     """Answers a shadow session with what the active one was just told; asks nobody itself."""
+
+    reads = False
 
     def __init__(self) -> None:
         self.replies: dict[str, list[Reply]] = {}

@@ -37,6 +37,11 @@ class Request:
 class LLM(Protocol):
     """Answers requests."""
 
+    @property
+    def reads(self) -> bool:
+        """Whether requests are looked at; where not, they are not composed."""
+        ...
+
     def knows(self, role: str, iteration: int, n: int) -> bool:
         """Whether it can answer this role here; where it cannot, the mechanism abstains.
 
@@ -59,6 +64,8 @@ class ScriptedLLM:
     Args:
         replies: For each role its replies, as text or as a reply of the scenario format.
     """
+
+    reads = True
 
     def __init__(self, replies: Mapping[str, Iterable[str | Mapping[str, Any]]]) -> None:
         self._replies = {
@@ -102,6 +109,7 @@ class RecordedLLM:
     """
 
     def __init__(self, tape: Tape) -> None:
+        self.reads = tape.hashed
         self._tape = tape
         self._turns: tuple[Turn, ...] = tape.trunk
         self._offset = 0

@@ -50,7 +50,9 @@ def run_episode(
     scenario = tape.scenario
     key = pair_key(scenario, preset, observe, repetition)
     llm = RecordedLLM(tape)
-    session = Session(scenario, preset, llm, nonce=key, observe=observe, has_tools=tape.has_tools)
+    session = Session(
+        scenario, preset, llm, nonce=key, observe=observe, has_tools=tape.has_tools, memo=tape.memo
+    )
     divergence = _Divergence()
     number, turn = 1, llm.turn(1)
     while turn is not None:
@@ -63,7 +65,7 @@ def run_episode(
         if decision.ends:
             break
         if decision.conditions and not session.observe:
-            following = _intervene(decision, number, llm, divergence, following)
+            following = _intervene(decision, number, session, llm, divergence, following)
         number, turn = number + 1, following
     episode = episode_of(
         session,
@@ -83,6 +85,7 @@ def run_episode(
 def _intervene(
     decision: Decision,
     number: int,
+    session: Session,
     llm: RecordedLLM,
     divergence: _Divergence,
     following: Turn | None,
@@ -95,6 +98,7 @@ def _intervene(
     if winner is None or winner.action not in ("switch_strategy", "delegate"):
         return following
     if llm.switch(winner.action, number):
+        session.history.path += f"/{winner.action}@{number}"
         return llm.turn(number + 1)
     divergence.begin(number)
     return following

@@ -138,22 +138,23 @@ class Monitor:
             (w.guard.signal, w.signals.append, w.comparison == ">=", w.threshold, w)
             for w in self._watches
         ]
-        self._length = 0
 
     def measure(self, history: History) -> list[Condition]:
         """Measure the newest iteration; what fired or could not be judged, in preset order."""
-        self._length = history.length
-        conditions = []
+        conditions: list[Condition] = []
+        add = conditions.append
         for signal, record, rising, threshold, watch in self._plan:
             value = signal(history)
             record(value)
-            if value >= threshold if rising else fires(value, watch.comparison, threshold):
-                conditions.append(watch.hit(history.length, value))
+            # The usual case first: measured, and not there yet.
+            if rising and value < threshold:
+                if watch.partial and not watch.guard.known(history):
+                    watch.uncertain.append(history.length)
+                    add(watch.unknown)
             elif value != value:
-                conditions.append(watch.unknown)
-            elif watch.partial and not watch.guard.known(history):
-                watch.uncertain.append(history.length)
-                conditions.append(watch.unknown)
+                add(watch.unknown)
+            elif rising or fires(value, watch.comparison, threshold):
+                add(watch.hit(history.length, value))
         return conditions
 
     def resume(self, name: str) -> None:
@@ -167,21 +168,15 @@ class Monitor:
         return tuple(self._series(watch) for watch in self._watches)
 
     def _series(self, watch: _Watch) -> Series:
-        fired = [False] * self._length
-        for iteration in watch.fired:
-            fired[iteration - 1] = True
-        unknown = [signal != signal for signal in watch.signals]
-        for iteration in watch.uncertain:
-            unknown[iteration - 1] = True
         facts = watch.facts
         return Series(
-            guard=watch.name,
-            kind=facts.kind,
-            settings=facts.settings,
-            threshold=watch.threshold,
-            comparison=watch.comparison,
-            on_fire=facts.on_fire,
-            signals=tuple(watch.signals),
-            fired=tuple(fired),
-            unknown=tuple(unknown),
+            watch.name,
+            facts.kind,
+            facts.settings,
+            watch.threshold,
+            watch.comparison,
+            facts.on_fire,
+            tuple(watch.signals),
+            tuple(watch.fired),
+            tuple(watch.uncertain),
         )

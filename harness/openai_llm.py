@@ -68,6 +68,8 @@ class OpenAILLM:
         clock: Tells how long a reply took.
     """
 
+    reads = True
+
     def __init__(
         self,
         client: OpenAI,

@@ -104,7 +104,7 @@ class Preset:
         A limit sets its guard's threshold, adds the guard (as ``stop``) where the preset lacks
         it, and removes its warnings; ``patience`` replaces stagnation.
         """
-        if limits == Limits():
+        if not limits.model_fields_set or limits == _NO_LIMITS:
             return self
         guards = dict(self.guards)
         for limit, (kind, parameter, factor) in _LIMITS.items():
@@ -131,6 +131,7 @@ class Preset:
         return replace(self, guards=guards, mechanisms=mechanisms)
 
 
+_NO_LIMITS = Limits()
 #: A task's limit: which guard, which of its parameters, in how many of the limit's units.
 _LIMITS: dict[str, tuple[str, str, int]] = {
     "quality": ("quality", "threshold", 1),

@@ -255,7 +255,7 @@ def _batches(job: Job, chunks: Iterator[list[Raw]], workers: int) -> Iterator[Ba
         waiting: list[Future[list[Batch]]] = []
         try:
             for chunk in chunks:
-                with _interrupts_ignored():
+                with _interrupts_held():
                     waiting.append(pool.submit(_replay_chunk, chunk))
                 if len(waiting) > 2 * workers:
                     yield from waiting.pop(0).result()
@@ -267,16 +267,27 @@ def _batches(job: Job, chunks: Iterator[list[Raw]], workers: int) -> Iterator[Ba
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Workers started here inherit it: Ctrl-C is this process's business, they just end with it."""
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back while workers start; here it is only late, not lost.
+
+    Workers inherit the blocked signal and end with this process. A thread of some library may
+    still take the signal for it, so a handler notes that it came.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    masks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 #: In a worker process: the job that it was started with, then the worker that carries it out.

@@ -53,6 +53,7 @@ class Session:
         observe: Only record; nothing ends the loop.
         has_tools: Whether the agent has tools; ``None`` where nobody said.
         workspace: Where gates look for files; left out: what the turns say was written.
+        memo: Signals already worked out for these turns, shared by replays of one recording.
     """
 
     def __init__(
@@ -65,11 +66,12 @@ class Session:
         observe: bool = False,
         has_tools: bool | None = None,
         workspace: Workspace | None = None,
+        memo: dict[tuple[object, ...], float] | None = None,
     ) -> None:
         self.task = task
         self.preset = preset.with_limits(task.limits)
         self.observe = observe or self.preset.observe
-        self.history = History(direction=task.direction, has_tools=has_tools)
+        self.history = History(direction=task.direction, has_tools=has_tools, memo=memo)
         self.monitor = Monitor(self.preset.guards, task.direction)
         self.gate = PhaseGate(task.phases, workspace or ScriptedWorkspace())
         self.course = Course()
@@ -251,6 +253,8 @@ class Session:
         if iteration.work_order is not None or now.orders.sections:
             self.prompt_assumed = True
         turn = iteration.turn
-        tried = (turn.plan, turn.feedback)
-        now.orders.tried = [*now.orders.tried, *(text.text for text in tried if text)]
+        for text in (turn.plan, turn.feedback):
+            if text is not None:
+                # One list for the whole loop: it only grows.
+                now.orders.tried.append(text.text)
         self.orders = now.orders

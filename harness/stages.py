@@ -98,12 +98,17 @@ class Now:
 
         The reply counts for tokens, money and time, also where its transport failed.
         """
-        number = 1 + sum(reply.role == role for reply in self.replies)
-        if not self.ties.llm.knows(role, self.number, number):
+        llm = self.ties.llm
+        number = 1
+        if len(self.replies) > 1:
+            number += sum(reply.role == role for reply in self.replies)
+        if not llm.knows(role, self.number, number):
             return None
-        seen = observation(self.ties.goal, self.turn)
-        messages = ({"role": "system", "content": prompt}, {"role": "user", "content": seen})
-        reply = self.ties.llm.ask(Request(role, self.number, number, messages, settings))
+        messages: tuple[dict[str, str], ...] = ()
+        if llm.reads:
+            seen = observation(self.ties.goal, self.turn)
+            messages = ({"role": "system", "content": prompt}, {"role": "user", "content": seen})
+        reply = llm.ask(Request(role, self.number, number, messages, settings))
         reply = priced(reply, self.ties.models[model_class])
         self.replies.append(reply)
         return reply

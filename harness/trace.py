@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal
 
 Group = Literal["success", "paused", "limit", "stuck", "undecided"]
@@ -365,9 +366,15 @@ class Decision:
     ends: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Series:
-    """All readings of one guard in one episode; position i belongs to iteration i + 1."""
+    """All readings of one guard in one episode; position i belongs to iteration i + 1.
+
+    Attributes:
+        signals: NaN where nothing could be measured.
+        fired_at: Iterations at which it fired.
+        uncertain_at: Iterations at which the signal was a lower bound under the threshold.
+    """
 
     guard: str
     kind: str
@@ -376,8 +383,24 @@ class Series:
     comparison: Comparison
     on_fire: str
     signals: tuple[float, ...]
-    fired: tuple[bool, ...]
-    unknown: tuple[bool, ...]
+    fired_at: tuple[int, ...]
+    uncertain_at: tuple[int, ...]
+
+    @cached_property
+    def fired(self) -> tuple[bool, ...]:
+        """Whether it fired, by iteration."""
+        found = [False] * len(self.signals)
+        for iteration in self.fired_at:
+            found[iteration - 1] = True
+        return tuple(found)
+
+    @cached_property
+    def unknown(self) -> tuple[bool, ...]:
+        """Whether it could not be judged, by iteration."""
+        found = [signal != signal for signal in self.signals]
+        for iteration in self.uncertain_at:
+            found[iteration - 1] = True
+        return tuple(found)
 
     def verdict(self, iteration: int) -> Verdict:
         """The reading at ``iteration`` (from 1)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -34,13 +34,16 @@ _NO_TOOL = Tool()
 class Tape:
     """A scenario made ready to replay: the trunk and the branches as turns.
 
-    ``has_tools`` is ``None`` where nobody said whether the agent has tools.
+    ``has_tools`` is ``None`` where nobody said whether the agent has tools; ``memo`` is for signals
+    that depend on nothing but the turns. ``hashed``: requests can be checked for drift.
     """
 
     scenario: Scenario
     trunk: tuple[Turn, ...]
     branches: Mapping[str, tuple[tuple[Turn, ...], ...]]
     has_tools: bool | None
+    hashed: bool = False
+    memo: dict[tuple[object, ...], float] = field(default_factory=dict, compare=False)
 
 
 def prepare(scenario: Scenario, *, wait_ms: int = WAIT_MS) -> Tape:
@@ -53,18 +56,27 @@ def prepare(scenario: Scenario, *, wait_ms: int = WAIT_MS) -> Tape:
     tools = scenario.tools
     lists = [scenario.steps, *(steps for each in scenario.branches.values() for steps in each)]
     tracked = any(step.writes is not None for steps in lists for step in steps)
+    trunk = _turns(scenario, scenario.steps, "", wait_ms, tracked)
+    branches: dict[str, tuple[tuple[Turn, ...], ...]] = {
+        kind: tuple(
+            _turns(scenario, steps, f"{kind}[{n}]", wait_ms, tracked)
+            for n, steps in enumerate(each)
+        )
+        for kind, each in scenario.branches.items()
+    }
+    every = [trunk, *(turns for each in branches.values() for turns in each)]
     return Tape(
         scenario=scenario,
-        trunk=_turns(scenario, scenario.steps, "", wait_ms, tracked),
-        branches={
-            kind: tuple(
-                _turns(scenario, steps, f"{kind}[{n}]", wait_ms, tracked)
-                for n, steps in enumerate(each)
-            )
-            for kind, each in scenario.branches.items()
-        },
+        trunk=trunk,
+        branches=branches,
         has_tools=None if tools is None else bool(tools),
+        hashed=any(_hashed(turn) for turns in every for turn in turns),
     )
+
+
+def _hashed(turn: Turn) -> bool:
+    """Whether a role's reply carries the hash of its request."""
+    return any(reply.request_hash for replies in turn.roles.values() for reply in replies)
 
 
 def _turns(

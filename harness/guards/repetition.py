@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, Literal
 
 from harness.guards._base import Guard, OnFire
@@ -29,6 +28,13 @@ class Repetition(Guard):
     window: int = 20
 
     def signal(self, history: History) -> float:
+        key = (history.path, history.length, self.on, self.window)
+        found = history.memo.get(key)
+        if found is None:
+            found = history.memo[key] = self._measured(history)
+        return found
+
+    def _measured(self, history: History) -> float:
         greatest = UNKNOWN
         for on in self.on:
             newest = getattr(history.now.turn, "text" if on == "reply" else on)
@@ -38,15 +44,13 @@ class Repetition(Guard):
                 return 1.0
             earlier = history.texts(on)[-self.window - 1 : -1]
             if earlier:
-                similarity = _greatest(newest, tuple(earlier))
+                similarity = _greatest(newest, earlier)
                 if not greatest >= similarity:
                     greatest = similarity
         return greatest
 
 
-@lru_cache(maxsize=65_536)
-def _greatest(newest: Text, earlier: tuple[Text, ...]) -> float:
-    """Remembered, because every preset compares the same recorded texts."""
+def _greatest(newest: Text, earlier: list[Text]) -> float:
     from rapidfuzz import process
     from rapidfuzz.distance import Indel
 

@@ -175,7 +175,9 @@ def guard_check_us(tapes: list[Tape], preset: Preset, repeat: int) -> float:
         start = time.perf_counter()
         for _ in range(repeat):
             for tape, iterations in prepared:
-                history = History(direction=tape.scenario.direction, has_tools=tape.has_tools)
+                history = History(
+                    direction=tape.scenario.direction, has_tools=tape.has_tools, memo=tape.memo
+                )
                 monitor = Monitor(preset.guards, tape.scenario.direction)
                 for iteration in iterations:
                     history.append(iteration)

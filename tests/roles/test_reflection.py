@@ -93,6 +93,8 @@ class Listening:
     def __init__(self):
         self.told = []
 
+    reads = True
+
     def knows(self, role, iteration, n):
         return True
 
