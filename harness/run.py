@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Iterations in one batch: one transaction, and what a killed process can lose.
-BATCH_ITERATIONS = 5_000
+BATCH_ITERATIONS = 10_000
 _CHUNK_SCENARIOS = 100
 _CHUNK_CHARACTERS = 4_000_000
 
