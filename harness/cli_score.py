@@ -32,14 +32,14 @@ def score(
             terminal.json_line({"type": "disagreement", **row})
         return
     columns: list[tuple[str, terminal.Justify]] = [
-        ("preset", "left"), ("right", "right"), ("of", "right"), ("false", "right"),
-        ("late", "right"), ("missed", "right"), ("reason", "right"), ("unkn.", "right"),
-        ("warned", "right"), ("cont.", "right"), ("burnt", "right"),
+        ("preset", "left"), ("right", "right"), ("early", "right"),
+        ("late", "right"), ("missed", "right"), ("other", "right"), ("unkn.", "right"),
+        ("warn", "right"), ("cont.", "right"), ("burnt", "right"),
     ]  # fmt: skip
     console = terminal.out()
     console.print(terminal.table(columns, (
         [
-            terminal.plain(r["preset"], most=24), r["right_verdicts"], r["cases"],
+            terminal.plain(r["preset"], most=22), f"{r['right_verdicts']}/{r['cases']}",
             r["false_stops"], r["late"], r["missed"], r["wrong_reasons"], r["unknown"],
             r["warned"], f"{r['contestable_right']}/{r['contestable']}",
             terminal.dollars(r["cost_after_due"]),
@@ -47,7 +47,7 @@ def score(
         for r in rows
     )))  # fmt: skip
     console.print(
-        "[dim]false: stopped too early or at all; reason: not an acceptable one; unkn.: observed "
+        "[dim]early: stopped too early, or at all; other: for another reason; unkn.: observed "
         "or left its recording; cont.: contestable ones apart (right/all); burnt: money after the "
         "iteration by which it should have ended[/]"
     )

@@ -19,18 +19,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from harness.clock import Clock, RealClock
 from harness.errors import HarnessError, ReplayMiss
 from harness.fingerprint import digest
 from harness.gates import Workspace
+from harness.hooks import After, Hooks
 from harness.llm import LLM, RecordedLLM, Request
 from harness.loop import episode_of, pair_key
 from harness.preset import Preset, load_preset
 from harness.scenario import SCHEMA, Scenario, Step
 from harness.session import Session
-from harness.trace import Decision, Episode, Reply
+from harness.trace import Decision, Episode, Reply, Turn
 from harness.turns import prepare, turn_from
 
 
@@ -91,6 +92,8 @@ class LoopGuard:
             makes no model calls of its own.
         workspace: Where gates look for files; left out: what ``writes`` says.
         clock: Tells time where the caller does not; left out: the machine's.
+        hooks: Where the application takes part. As a context manager the guard calls
+            ``finalise`` however the loop ends.
         name: Id of the recording, ``family/name``.
 
     Raises:
@@ -107,11 +110,15 @@ class LoopGuard:
         shadow: str | Preset | None = None,
         workspace: Workspace | None = None,
         clock: Clock | None = None,
+        hooks: Hooks | None = None,
         name: str = "live/loop",
     ) -> None:
         self._preset = load_preset(preset) if isinstance(preset, str) else preset
-        head = {"schema": SCHEMA, "id": name, "goal": goal, **(task or {})}
-        self._head = _head(head)
+        self._hooks = hooks or Hooks()
+        self._head = _head({"schema": SCHEMA, "id": name, "goal": goal, **(task or {})})
+        reset = self._hooks.init(Scenario.model_validate({**self._head, "steps": [{}]}))
+        if reset is not None:
+            self._head["init"] = {"perception": reset}
         self._roles = _Roles(llm)
         self._llm = llm
         self._clock = clock or RealClock()
@@ -125,6 +132,13 @@ class LoopGuard:
             None if shadowed is None
             else self._session(shadowed.observed(), self._echo, workspace)
         )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.session.course.iterations:
+            self._hooks.finalise(self.episode())
 
     def _session(self, preset: Preset, llm: LLM, workspace: Workspace | None) -> Session:
         tools = self._task.tools
@@ -306,8 +320,12 @@ class LoopGuard:
         return episode_of(self.session, self._task, self._preset, key, 0)
 
     def _take(self, data: dict[str, Any], *, last: bool = False) -> Decision:
-        spec = _step(self._task.id, len(self._steps) + 1, data)
-        turn = turn_from(spec, self._task, writes=spec.writes, wait_ms=self._preset.wait_ms)
+        number = len(self._steps) + 1
+        turn = self._turn(number, data)
+        wanted = self._hooks.handler(turn)
+        if wanted:
+            data = {**data, "handler": {**data.get("handler", {}), **wanted}}
+            turn = self._turn(number, data)
         decision = self.session.step(turn, last=last)
         asked = self.session.course.iterations[-1].replies[1:]
         self._steps.append(_with_roles(data, asked))
@@ -316,7 +334,24 @@ class LoopGuard:
             for reply in asked:
                 self._echo.replies.setdefault(reply.role, []).append(reply)
             self.shadow.step(turn, last=last)
+        self._hooks.after(self._after(number, decision))
         return decision
+
+    def _turn(self, number: int, data: dict[str, Any]) -> Turn:
+        spec = _step(self._task.id, number, data)
+        return turn_from(spec, self._task, writes=spec.writes, wait_ms=self._preset.wait_ms)
+
+    def _after(self, number: int, decision: Decision) -> After:
+        events = self.session.course.iterations[-1].events
+        return After(
+            iteration=number,
+            decision=decision,
+            done=decision.ends,
+            reason=decision.exit.value if decision.exit else None,
+            spinning=any(e.mechanism == "spin_layers" and e.event == "warning" for e in events),
+            warnings=self.session.spin_warnings,
+            perception=self.session.perception,
+        )
 
 
 def _head(head: dict[str, Any]) -> dict[str, Any]:
@@ -328,7 +363,7 @@ def _head(head: dict[str, Any]) -> dict[str, Any]:
         Scenario.model_validate({**head, "steps": [{}]})
     except ValidationError as error:
         raise HarnessError(f"loop {head.get('id')}: task{problem(error)}") from None
-    return head
+    return dict(head)
 
 
 def _step(name: str, number: int, data: dict[str, Any]) -> Step:

@@ -22,7 +22,7 @@ from harness.lessons import FeedbackLog
 from harness.llm import LLM
 from harness.monitor import Monitor
 from harness.preset import Preset
-from harness.roles.perception import PerceptionStage
+from harness.roles.perception import Perceived, PerceptionStage
 from harness.roles.reflection import ReflectionStage
 from harness.roles.spin_layers import SpinStage
 from harness.roles.verification import VerificationStage
@@ -116,6 +116,17 @@ class Session:
         if on.perception is not None:
             after.append(PerceptionStage(on.perception, ties))
         return before, after
+
+    @property
+    def perception(self) -> Perceived | None:
+        """What perception knows; ``None`` where it is off."""
+        found = [stage.state for stage in self._after if isinstance(stage, PerceptionStage)]
+        return found[0] if found else None
+
+    @property
+    def spin_warnings(self) -> int:
+        """Warnings of the spin layers so far."""
+        return sum(stage.warnings for stage in self._after if isinstance(stage, SpinStage))
 
     def _quality(self) -> float | None:
         found = [g.threshold for g in self.preset.guards.values() if g.kind() == "quality"]
