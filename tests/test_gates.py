@@ -24,7 +24,7 @@ RUNS = {
     "by its name": shell("check.py"),
     "with an interpreter": shell("python check.py"),
     "with a path": shell("python3 ./tools/check.py"),
-    "with an absolute path": shell("/srv/work/tools/check.py --all"),
+    "with an absolute path": shell("/srv/tools/check.py --all"),
     "quoted": shell("python 'tools/check.py' \"data.csv\""),
     "with white space": shell("  python   tools/check.py\t data.csv "),
     "with options of the interpreter": shell("python -u -B check.py"),
