@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+# One worker: the commands are a session, and each finds what the ones before it left.
+pytestmark = pytest.mark.xdist_group("readme")
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 
