@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 
-# One worker: the commands are a session, and each finds what the ones before it left.
-pytestmark = pytest.mark.xdist_group("readme")
-
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -42,15 +39,18 @@ def matches(expected: str, got: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A stranger's folder: the README's files, and the first command already run."""
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each command prints, run in order in a stranger's folder with the README's files.
+
+    All of them, because each finds what the ones before it left, whichever worker checks it.
+    """
     place = tmp_path_factory.mktemp("stranger")
     (scenario,) = (block for block in blocks("yaml") if "id: mine/" in block)
     (preset,) = (block for block in blocks("toml") if 'extends = "reflection"' in block)
     (place / "mine.yaml").write_text(scenario)
     (place / "tight.toml").write_text(preset)
     run("harness run", place)
-    return place
+    return {command: run(command, place) for command, _ in sessions()}
 
 
 def run(command: str, folder: Path) -> str:
@@ -67,8 +67,8 @@ def run(command: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(("command", "output"), sessions(), ids=[c for c, _ in sessions()])
-def test_command(command: str, output: str, folder: Path) -> None:
-    got = run(command, folder)
+def test_command(command: str, output: str, printed: dict[str, str]) -> None:
+    got = printed[command]
     assert matches(output, got), f"README says:\n{output}\ngot:\n{got}"
 
 
