@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.episode import Episode
     from harness.errors import HarnessError
     from harness.files import load
     from harness.guards import Guard
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from harness.preset import Preset, load_preset
     from harness.scenario import Scenario
     from harness.store.database import Store
-    from harness.trace import Decision, Episode, ExitReason, Iteration, Usage, Verdict
+    from harness.trace import Decision, ExitReason, Iteration, Usage, Verdict
     from harness.turns import prepare
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Decision": "trace",
-    "Episode": "trace",
+    "Episode": "episode",
     "ExitReason": "trace",
     "Guard": "guards",
     "HarnessError": "errors",

@@ -14,12 +14,13 @@ from uuid import uuid4
 
 from harness.agent_tools import Tool, run_call
 from harness.clock import Clock, RealClock
+from harness.episode import Episode
 from harness.episode_file import EpisodeFile
 from harness.live import LoopGuard
 from harness.openai_llm import Answer, OpenAILLM, counts
 from harness.preset import Preset
 from harness.redact import Redactor
-from harness.trace import Decision, Episode
+from harness.trace import Decision
 
 SYSTEM_PROMPT = "You solve the task with the tools. When it is solved, answer without a tool call."
 OTHER_WAY = "What you have tried does not work. Take a different approach."

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.episode import Episode
 from harness.roles.perception import Perceived
 from harness.scenario import Task
-from harness.trace import Decision, Episode, Turn
+from harness.trace import Decision, Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from harness.clock import Clock, RealClock
+from harness.episode import Episode
 from harness.errors import HarnessError, ReplayMiss
 from harness.fingerprint import digest
 from harness.gates import Workspace
@@ -31,7 +32,7 @@ from harness.loop import episode_of, pair_key
 from harness.preset import Preset, load_preset
 from harness.scenario import SCHEMA, Scenario, Step
 from harness.session import Session
-from harness.trace import Decision, Episode, Reply, Turn
+from harness.trace import Decision, Reply, Turn
 from harness.turns import prepare, turn_from
 
 

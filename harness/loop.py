@@ -6,12 +6,13 @@ import logging
 from dataclasses import dataclass
 
 from harness import ending
+from harness.episode import Episode
 from harness.fingerprint import digest
 from harness.llm import RecordedLLM
 from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.session import Session
-from harness.trace import Decision, Episode, Turn
+from harness.trace import Decision, Turn
 from harness.turns import Tape
 
 _log = logging.getLogger("harness")

@@ -10,10 +10,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.episode import Series
 from harness.guards import Guard, fires
 from harness.history import History
 from harness.preset import guard_data
-from harness.trace import Comparison, Condition, Direction, Series
+from harness.trace import Comparison, Condition, Direction
 
 
 @dataclass(frozen=True, slots=True)

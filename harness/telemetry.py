@@ -25,9 +25,10 @@ from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, Trace
 from opentelemetry.util.types import AttributeValue
 
 from harness import conventions as names
+from harness.episode import Episode
 from harness.errors import HarnessError
 from harness.ids import span_ids, trace_id
-from harness.trace import Call, Episode, Iteration, Reply
+from harness.trace import Call, Iteration, Reply
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _UNSET = Status(StatusCode.UNSET)

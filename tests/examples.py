@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.continuity import overlap
+from harness.episode import Episode
 from harness.guards import Guard, fires
 from harness.history import History
 from harness.loop import run_episode
 from harness.mechanisms import Mechanisms
 from harness.preset import Preset
 from harness.scenario import Scenario
-from harness.trace import Episode, Evaluation, Iteration, Turn
+from harness.trace import Evaluation, Iteration, Turn
 from harness.turns import prepare
 
 #: A model with a price: a token of input costs 150,000 pico-USD, one of output 600,000.

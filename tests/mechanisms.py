@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from harness.episode import Episode
 from harness.guards import Guard
 from harness.llm import ScriptedLLM
 from harness.mechanisms import Mechanisms
 from harness.preset import Preset
 from harness.session import Session
-from harness.trace import Episode
 from tests.examples import run, scenario, turns
 
 

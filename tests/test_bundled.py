@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.episode import Episode
 from harness.files import bundled_scenarios, find, load
 from harness.guards import catalogue
 from harness.loop import run_episode
 from harness.preset import DEFAULTS, load_preset
-from harness.trace import Episode
 from harness.turns import prepare
 
 SCENARIOS = {scenario.id: scenario for scenario in load([bundled_scenarios()])}

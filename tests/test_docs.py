@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import TOPICS, app
+from harness.cli_app import TOPICS, app
 from harness.docs import PAGES, page, refresh
 
 DOCS = Path(__file__).parents[1] / "docs"

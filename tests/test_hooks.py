@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from harness import LoopGuard, Scenario, load_preset, prepare, run_episode
+from harness.episode import Episode
 from harness.hooks import After, Hooks
 from harness.llm import ScriptedLLM
-from harness.trace import Episode
 
 FUZZ = {"tool": "fuzz", "args": {"path": "/login"}, "result": "200", "ok": True, "ms": 5}
 SEEN = json.dumps({"topics": ["login form"], "summary": "Fuzzing the login.", "confidence": 0.9})

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.episode import Episode
 from harness.files import bundled_scenarios, load
 from harness.guards.patience import Patience
 from harness.guards.regression import Regression
 from harness.loop import run_episode
 from harness.preset import Preset, load_preset
-from harness.trace import Episode
 from harness.turns import prepare
 from tests.examples import preset
 

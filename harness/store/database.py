@@ -6,6 +6,7 @@ has no queue; readers take no lock and are let in between two writes. Nobody kee
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -19,6 +20,7 @@ from filelock import FileLock, Timeout
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from harness.errors import HarnessError, StoreError
+from harness.fingerprint import digest
 from harness.store.rows import EPISODE_TABLES, SHARED_TABLES, Rows
 
 if TYPE_CHECKING:
@@ -38,8 +40,14 @@ _SEALED = {**_NO_NETWORK, "enable_external_access": "false", "lock_configuration
 
 @cache
 def schema_sql() -> str:
-    """The commented schema."""
-    return files("harness.store").joinpath("schema.sql").read_text("utf-8")
+    """The commented schema: tables, then views."""
+    folder = files("harness.store")
+    return "\n".join(folder.joinpath(f"{n}.sql").read_text("utf-8") for n in ("schema", "views"))
+
+
+@cache
+def _schema_digest() -> str:
+    return digest("schema", schema_sql())
 
 
 @cache
@@ -119,15 +127,23 @@ class Store:
             raise StoreError(f"store {self.path}: folder {self.path.parent} does not exist")
         with self._writing() as connection:
             tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-            if not tables:
-                connection.execute("BEGIN")
-                connection.execute(schema_sql())
-                connection.execute(
-                    "INSERT INTO store_meta VALUES ('schema_version', ?)", [SCHEMA_VERSION]
-                )
-                connection.execute("COMMIT")
-            else:
+            if tables:
                 self._check_version(connection)
+                if self._schema_of(connection) == _schema_digest():
+                    return
+            # Tables that are there stay; what is new within one version is added.
+            connection.execute("BEGIN")
+            connection.execute(schema_sql())
+            connection.execute(
+                "INSERT OR REPLACE INTO store_meta VALUES ('schema_version', ?), ('schema', ?)",
+                [SCHEMA_VERSION, _schema_digest()],
+            )
+            connection.execute("COMMIT")
+
+    @staticmethod
+    def _schema_of(connection: duckdb.DuckDBPyConnection) -> str | None:
+        found = connection.execute("SELECT value FROM store_meta WHERE key = 'schema'").fetchone()
+        return None if found is None else str(found[0])
 
     @contextmanager
     def _writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -324,8 +340,8 @@ def describe_schema() -> list[tuple[str, str, str, list[tuple[str, str, str]]]]:
             "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
             "WHERE NOT internal ORDER BY table_name, column_index"
         ).fetchall()
-    order = schema_sql()
-    objects.sort(key=lambda row: order.index(f"{row[1].upper()} {row[0]} "))
+    order = re.findall(r"^CREATE .*?(\w+) (?:\(|AS)$", schema_sql(), re.MULTILINE)
+    objects.sort(key=lambda row: order.index(row[0]))
     return [
         (name, kind, comment or "", [(c, t, note or "") for table, c, t, note in columns
                                      if table == name])

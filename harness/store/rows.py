@@ -12,11 +12,12 @@ from typing import Any, cast
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 
+from harness.episode import Episode
 from harness.fingerprint import digest
 from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.telemetry import Traced
-from harness.trace import Condition, Decision, Episode, Iteration, Reply
+from harness.trace import Condition, Decision, Iteration, Reply
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 Row = tuple[Any, ...]

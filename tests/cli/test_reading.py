@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import BY, LISTED, TOPICS
+from harness.cli_app import BY, LISTED, TOPICS
 from tests.cli.conftest import Cli
 
 VERBS = ("run", "show", "list", "exits", "validate", "import", "sql", "docs")

@@ -1,0 +1,284 @@
+"""The verbs that replay, read and judge: their arguments and help; the work is done elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli_app import BY, DEFAULT_STORE, LISTED, TOPICS, JsonOption, StoreOption, app, one_of
+
+
+@app.command()
+def run(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Scenario files or folders (YAML, JSON Lines). Left out: the bundled scenarios.",
+            show_default=False,
+        ),
+    ] = None,
+    preset: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            help="Preset by name, or a .toml file; may be repeated. Left out: seven bundled ones. "
+            "See: harness list presets",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    workers: Annotated[int, typer.Option(help="Processes that replay.", min=1)] = 1,
+    observe: Annotated[
+        bool, typer.Option("--observe", help="Only record; every recording runs to its end.")
+    ] = False,
+    repetitions: Annotated[int, typer.Option(help="Replay everything this often.", min=1)] = 1,
+    name: Annotated[
+        str | None,
+        typer.Option("--run", help="Name of the run; left out: a new one.", show_default=False),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            help="Go on with this run where it was broken off; paths, presets and all as before.",
+            show_default=False,
+            metavar="RUN",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Replay scenarios under presets, store every iteration, and show what ended the loops.
+
+    \b
+    Examples:
+      harness run                       the bundled scenarios under seven presets
+      harness run mine.jsonl -p balanced -p ./my.toml
+      harness run recordings/ -p observe --workers 2
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_run
+
+    cli_run.run(
+        paths or [], preset or [], store, workers=workers, observe=observe,
+        repetitions=repetitions, name=name, resume=resume, as_json=json,
+    )  # fmt: skip
+
+
+@app.command()
+def show(
+    episode: Annotated[
+        str, typer.Argument(help="Episode id (or its beginning), or a scenario's id.")
+    ],
+    preset: Annotated[
+        str | None, typer.Option("--preset", "-p", help="Of a scenario: under this preset.")
+    ] = None,
+    in_run: Annotated[
+        str | None, typer.Option("--run", help="In this run; else the latest.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Show one episode, iteration by iteration.
+
+    Decision, score, tokens, cost and time of each iteration, each guard's signal against its
+    threshold, and every condition that was true.
+
+    \b
+    Examples:
+      harness show reflection/plateau -p reflection
+      harness show 3f2a                 an episode's id, or its beginning
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_show
+
+    cli_show.show(store, episode, preset, in_run, as_json=json)
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTED)}.", metavar="WHAT")],
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="For scenarios: files or folders; left out: the bundled ones.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    in_run: Annotated[str | None, typer.Option("--run", help="Episodes of this run.")] = None,
+    preset: Annotated[
+        list[str] | None, typer.Option("--preset", "-p", help="Episodes under this preset.")
+    ] = None,
+    reason: Annotated[
+        list[str] | None, typer.Option("--reason", help="Episodes that ended for this reason.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """List scenarios, presets, guards, importers, runs or episodes.
+
+    \b
+    Examples:
+      harness list presets
+      harness list episodes --reason stagnation --preset balanced
+      harness list scenarios recordings/
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_read
+
+    cli_read.list_(
+        one_of("list", what, LISTED), store, paths or [], run_id=in_run, presets=preset or [],
+        reasons=reason or [], as_json=json,
+    )  # fmt: skip
+
+
+@app.command()
+def exits(
+    by: Annotated[
+        str, typer.Option("--by", help=f"Count by: {', '.join(BY)}.", metavar="KEY")
+    ] = "preset",
+    in_run: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--run",
+            help="Only this run; may be repeated. Left out: the latest (with --by run: all).",
+            show_default=False,
+        ),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Show exit-reason distributions: what ended the loops, after how many rounds, at what cost.
+
+    \b
+    Examples:
+      harness exits --by family
+      harness exits --by run        the trend over runs
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_read
+
+    cli_read.exits(store, one_of("exits: --by", by, BY), in_run or [], as_json=json)
+
+
+@app.command()
+def validate(
+    paths: Annotated[
+        list[str], typer.Argument(help="Scenario files or folders, or preset .toml files.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Check scenario and preset files: one line for each that cannot be used, then exit code 2.
+
+    \b
+    Example:
+      harness validate recordings/ my.toml
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_run
+
+    cli_run.validate(paths, as_json=json)
+
+
+@app.command()
+def score(
+    preset: Annotated[
+        list[str] | None, typer.Option("--preset", "-p", help="Only this preset; may be repeated.")
+    ] = None,
+    in_run: Annotated[str | None, typer.Option("--run", help="This run; else the latest.")] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="List the episodes that ended unexpectedly.")
+    ] = False,
+    health: Annotated[
+        bool,
+        typer.Option("--health", help="Instead: does each preset act like a healthy loop?"),
+    ] = False,
+    family: Annotated[
+        list[str] | None, typer.Option("--family", help="Health: only scenarios of this family.")
+    ] = None,
+    quick_share: Annotated[
+        float, typer.Option(help="Health: least share ending on quality in time.", min=0, max=1)
+    ] = 0.60,
+    within_rounds: Annotated[int, typer.Option(help="Health: in time is within.", min=0)] = 2,
+    stagnation_share: Annotated[
+        float, typer.Option(help="Health: most that may end on stagnation.", min=0, max=1)
+    ] = 0.25,
+    limit_share: Annotated[
+        float, typer.Option(help="Health: most that may end on a limit.", min=0, max=1)
+    ] = 0.05,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Compare endings with what a sensible user expects (the scenarios' truth), by preset.
+
+    \b
+    Examples:
+      harness score --details
+      harness score --health --family reflection
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_score
+
+    if health:
+        from harness.score import HealthLimits
+
+        limits = HealthLimits(quick_share, within_rounds, stagnation_share, limit_share)
+        cli_score.health_check(store, in_run, preset or [], family or [], limits, as_json=json)
+    else:
+        cli_score.score(store, in_run, preset or [], details=details, as_json=json)
+
+
+@app.command("import")
+def import_(
+    format: Annotated[str, typer.Argument(help="Source format; see: harness list importers")],
+    path: Annotated[Path, typer.Argument(help="File or folder to read.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="JSON Lines file to write.", metavar="FILE")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Turn real runs recorded by others into scenarios that can be replayed.
+
+    \b
+    Example:
+      harness import tau-bench gpt-4o-airline.json -o tau.jsonl
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_run
+
+    cli_run.import_(format, path, output, force=force, as_json=json)
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help='One SELECT; "FROM exits" is enough.')],
+    store: StoreOption = DEFAULT_STORE,
+    limit: Annotated[int, typer.Option(help="Show at most this many rows; 0 for all.", min=0)] = 50,
+    json: JsonOption = False,
+) -> None:
+    """Ask the store in SQL, read-only.
+
+    `harness docs tables` explains tables and views. Rows that are too wide for the terminal are
+    shown one below the other; --json gives them whole.
+
+    \b
+    Examples:
+      harness sql "SELECT guard, count(*) FROM signals WHERE fired GROUP BY guard"
+      harness sql "FROM exits" --limit 0 --json > exits.jsonl
+    """  # noqa: D301 - \b keeps the lines of an example apart
+    from harness import cli_read
+
+    cli_read.sql(store, query, limit, as_json=json)
+
+
+@app.command()
+def docs(
+    topic: Annotated[str, typer.Argument(help=f"One of: {', '.join(TOPICS)}.", metavar="TOPIC")],
+    json: JsonOption = False,
+) -> None:
+    """Print documentation generated from the code: Markdown, or JSON schema for `scenario`."""
+    from harness import docs as documentation
+    from harness import terminal
+
+    text = documentation.page(one_of("docs", topic, TOPICS), app)
+    if json:
+        terminal.json_line({"topic": topic, "text": text})
+    else:
+        terminal.write(text)
