@@ -11,6 +11,17 @@ Share = Annotated[float, Field(ge=0, le=1)]
 ModelClass = Literal["fast", "quality"]
 
 
+#: The roles that models play, and the mechanism that asks each.
+ROLES = {
+    "judge": "judge",
+    "continuity": "continuity",
+    "perception": "perception",
+    "reflection": "reflection",
+    "spin_judge": "spin_layers",
+    "verifier": "verification",
+}
+
+
 class Settings(BaseModel):
     """Strict and frozen; unknown keys are errors."""
 

@@ -14,21 +14,13 @@ from typing import TYPE_CHECKING, Any
 from harness import prices
 from harness.clock import Clock, RealClock
 from harness.llm import Request
+from harness.mechanisms import ROLES
 from harness.preset import Preset
 from harness.presetfile import MODELS
 from harness.trace import Reply, Usage
 
 if TYPE_CHECKING:
     from openai import OpenAI
-
-#: The mechanism of a preset that chooses the model class of a role.
-_CHOOSES = {
-    "judge": "judge",
-    "perception": "perception",
-    "reflection": "reflection",
-    "spin_judge": "spin_layers",
-    "verifier": "verification",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +88,8 @@ class OpenAILLM:
             preset: Gives the models' names and each mechanism's class.
             options: As for the constructor; ``models`` goes over the preset's.
         """
-        chosen = {role: getattr(preset.mechanisms, name) for role, name in _CHOOSES.items()}
-        roles = {role: on.model for role, on in chosen.items() if on is not None}
+        chosen = {role: getattr(preset.mechanisms, name) for role, name in ROLES.items()}
+        roles = {role: on.model for role, on in chosen.items() if hasattr(on, "model")}
         models = {**preset.models, **(options.pop("models", None) or {})}
         return cls(client, models=models, roles=roles, **options)
 

@@ -1,69 +1,21 @@
-"""A run: scenarios under presets, episodes into the store, by one process or several."""
+"""A run: scenarios under presets, episodes into the store."""
 
 from __future__ import annotations
 
 import json
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from multiprocessing import get_context
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.errors import HarnessError, ScenarioError, StoreError
-from harness.files import Raw, find, parse, read_raw
-from harness.ids import episode_id
-from harness.loop import pair_key, run_episode
+from harness.files import find, read_raw
 from harness.preset import Preset
-from harness.scenario import Scenario
-from harness.store.database import Store, to_arrow
-from harness.store.rows import Rows
-from harness.telemetry import OtlpSink, Projector, otlp_wanted
-from harness.turns import Tape, prepare
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-#: Iterations in one batch: one transaction, and what a killed process can lose.
-BATCH_ITERATIONS = 10_000
-_CHUNK_SCENARIOS = 100
-_CHUNK_CHARACTERS = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What every chunk of a run has in common; handed to each worker once.
-
-    Attributes:
-        done: Pair keys that the store already holds of this run.
-        start_ns: When the run began; virtual times count from here.
-        otlp: Whether spans also go to the OTLP endpoint.
-    """
-
-    run_id: str
-    presets: tuple[Preset, ...]
-    observe: bool
-    repetitions: int
-    start_ns: int
-    done: frozenset[str] = frozenset()
-    otlp: bool = False
-
-
-@dataclass(slots=True)
-class Batch:
-    """Episodes ready to be written, or the error that ended the chunk after them."""
-
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    scenarios: list[tuple[str, str]] = field(default_factory=list)
-    episodes: int = 0
-    skipped: int = 0
-    spans_lost: int = 0
-    error: HarnessError | None = None
+from harness.store.database import Store
+from harness.telemetry import otlp_wanted
+from harness.worker import Job, batches, chunked
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +90,7 @@ def run(
         "observe": observe,
         "repetitions": repetitions,
     }
-    start_ms, done = _begin(store, run_id, options, resume)
+    start_ms, done = begin(store, run_id, options, resume=resume)
     job = Job(run_id, chosen, observe, repetitions, start_ms * 1_000_000, done, otlp_wanted())
     try:
         result = _carry_out(
@@ -151,14 +103,26 @@ def run(
         with suppress(StoreError):
             store.execute("UPDATE runs SET state = 'failed' WHERE run_id = ?", [run_id])
         raise
-    store.execute("UPDATE runs SET state = 'complete' WHERE run_id = ?", [run_id])
+    complete(store, run_id)
     return result
 
 
-def _begin(
-    store: Store, run_id: str, options: dict[str, object], resume: bool
+def complete(store: Store, run_id: str) -> None:
+    """Note that a run has everything it was meant to have."""
+    store.execute("UPDATE runs SET state = 'complete' WHERE run_id = ?", [run_id])
+
+
+def begin(
+    store: Store, run_id: str, options: dict[str, object], *, resume: bool = False
 ) -> tuple[int, frozenset[str]]:
-    """Register the run, or find what it already holds: its start and its pair keys."""
+    """Register a run, or find what it already holds.
+
+    Returns:
+        When it began (ms since the epoch), and the pair keys of the episodes that are there.
+
+    Raises:
+        StoreError: The run exists and is not resumed, or it is resumed and does not exist.
+    """
     found = store.rows("SELECT created_ms FROM runs WHERE run_id = ?", [run_id])
     if found and not resume:
         raise StoreError(
@@ -195,7 +159,7 @@ def _carry_out(
 ) -> RunResult:
     seen: dict[str, str] = {}
     episodes = skipped = lost = 0
-    for batch in _batches(job, _chunks(read_raw(files)), workers):
+    for batch in batches(job, chunked(read_raw(files)), workers):
         for scenario, where in batch.scenarios:
             if scenario in seen:
                 raise _with_advice(
@@ -223,160 +187,3 @@ def _with_advice(error: HarnessError, episodes: int, run_id: str) -> HarnessErro
     return type(error)(
         f"{error} [{episodes} episodes are stored; once mended, go on with: --resume {run_id}]"
     )
-
-
-def _chunks(raws: Iterable[Raw]) -> Iterator[list[Raw]]:
-    chunk: list[Raw] = []
-    scenarios = characters = 0
-    for raw in raws:
-        chunk.append(raw)
-        scenarios += raw.size
-        characters += len(raw.text)
-        if scenarios >= _CHUNK_SCENARIOS or characters >= _CHUNK_CHARACTERS:
-            yield chunk
-            chunk, scenarios, characters = [], 0, 0
-    if chunk:
-        yield chunk
-
-
-def _batches(job: Job, chunks: Iterator[list[Raw]], workers: int) -> Iterator[Batch]:
-    """Batches in the order of the chunks, whoever replayed them; at most a few wait."""
-    if workers == 1:
-        worker = Worker(job)
-        try:
-            for chunk in chunks:
-                yield from worker.replay(chunk)
-            yield worker.flush()
-        finally:
-            worker.close()
-        return
-    context = get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start, (job,)) as pool:
-        waiting: list[Future[list[Batch]]] = []
-        try:
-            for chunk in chunks:
-                with _interrupts_held():
-                    waiting.append(pool.submit(_replay_chunk, chunk))
-                if len(waiting) > 2 * workers:
-                    yield from waiting.pop(0).result()
-            while waiting:
-                yield from waiting.pop(0).result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back while workers start; here it is only late, not lost.
-
-    Workers inherit the blocked signal and end with this process. A thread of some library may
-    still take the signal for it, so a handler notes that it came.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    masks = hasattr(signal, "pthread_sigmask")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
-    try:
-        yield
-    finally:
-        if masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        signal.signal(signal.SIGINT, handler)
-    if came:
-        raise KeyboardInterrupt
-
-
-#: In a worker process: the job that it was started with, then the worker that carries it out.
-_OF_THIS_PROCESS: list[Job | Worker] = []
-
-
-def _start(job: Job) -> None:
-    _OF_THIS_PROCESS[:] = [job]
-
-
-def _replay_chunk(chunk: list[Raw]) -> list[Batch]:
-    """One chunk in a worker process."""
-    worker = _OF_THIS_PROCESS[0]
-    if isinstance(worker, Job):
-        worker = _OF_THIS_PROCESS[0] = Worker(worker)
-    return [*worker.replay(chunk), worker.flush()]
-
-
-class Worker:
-    """Replays chunks of scenarios and gathers their rows.
-
-    Args:
-        job: What the chunks have in common.
-    """
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._projector = Projector(__version__)
-        self._sink = OtlpSink() if job.otlp else None
-        self._rows = Rows()
-        self._batch = Batch()
-
-    def replay(self, chunk: list[Raw]) -> Iterator[Batch]:
-        """Batches of one chunk; an error ends it after what was replayed before."""
-        try:
-            for raw in chunk:
-                for scenario in parse(raw):
-                    self._batch.scenarios.append((scenario.id, f"{raw.path}:{raw.line}"))
-                    self._episodes(scenario)
-                    if self._rows.iterations >= BATCH_ITERATIONS:
-                        yield self._take()
-        except HarnessError as error:
-            batch = self._take()
-            batch.error = error
-            yield batch
-            return
-        yield self._take()
-
-    def flush(self) -> Batch:
-        """The last batch of a chunk: nothing but the count of lost spans."""
-        batch = self._take()
-        if self._sink is not None:
-            batch.spans_lost = self._sink.flush()
-        return batch
-
-    def close(self) -> None:
-        """Send what is on its way to the OTLP endpoint, and let go of it."""
-        if self._sink is not None:
-            self._sink.close()
-
-    def _episodes(self, scenario: Scenario) -> None:
-        job = self._job
-        tapes: dict[int, Tape] = {}
-        known = False
-        for preset in job.presets:
-            for repetition in range(job.repetitions):
-                key = pair_key(scenario, preset, job.observe, repetition)
-                if key in job.done:
-                    self._batch.skipped += 1
-                    continue
-                tape = tapes.get(preset.wait_ms)
-                if tape is None:
-                    tape = tapes[preset.wait_ms] = prepare(scenario, wait_ms=preset.wait_ms)
-                if not known:
-                    self._rows.add_scenario(scenario)
-                    known = True
-                episode = run_episode(tape, preset, observe=job.observe, repetition=repetition)
-                identity = episode_id(job.run_id, episode.pair_key)
-                traced = self._projector.project(episode, identity, job.start_ns)
-                self._rows.add_episode(job.run_id, identity, episode, traced)
-                if self._sink is not None:
-                    self._sink.send(traced)
-                self._batch.episodes += 1
-
-    def _take(self) -> Batch:
-        batch, self._batch = self._batch, Batch()
-        if batch.episodes:
-            for preset in self._job.presets:
-                self._rows.add_preset(preset)
-            batch.tables = to_arrow(self._rows)
-        self._rows = Rows()
-        return batch

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-import harness.run
+import harness.worker
 from harness.preset import load_preset, load_presets
 from harness.run import run
 from harness.store.database import Store
@@ -32,10 +32,10 @@ def file(tmp_path):
 
 
 BREAK_OFF = """
-import sys, harness.run
+import sys, harness.run, harness.worker
 from harness.preset import load_presets
 from harness.store.database import Store
-harness.run.BATCH_ITERATIONS = 100
+harness.worker.BATCH_ITERATIONS = 100
 harness.run.run([sys.argv[1]], load_presets(["fast", "balanced"]), Store(sys.argv[2]), run_id="one")
 """
 
@@ -120,7 +120,7 @@ def test_a_malformed_line_keeps_what_came_before_and_says_how_to_go_on(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_id_that_is_used_twice_names_both_places(workers, tmp_path, store, monkeypatch):
-    monkeypatch.setattr(harness.run, "BATCH_ITERATIONS", 1)
+    monkeypatch.setattr(harness.worker, "BATCH_ITERATIONS", 1)
     file = jsonl(tmp_path / "some.jsonl", loop("a", 0.5), loop("b", 0.5), loop("a", 0.6))
     message = refusal(run, [file], FAST, store, run_id="one", workers=workers)
     expected = rf"{re.escape(str(file))}:3: id 'made/a' is already used at {file}:1"
@@ -158,7 +158,7 @@ sys.stdin.readline()
 
 def test_a_store_that_is_held_keeps_what_was_written(file, tmp_path, store, monkeypatch):
     """A run that cannot write any more stays ``running``: it can be resumed."""
-    monkeypatch.setattr(harness.run, "BATCH_ITERATIONS", 1)
+    monkeypatch.setattr(harness.worker, "BATCH_ITERATIONS", 1)
     command = [sys.executable, "-c", HOLD, store.path]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as holding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import harness.run
+import harness.worker
 from harness.preset import load_presets
 from harness.run import new_run_id, run
 from harness.store.database import Store
@@ -44,7 +44,7 @@ def test_the_same_run_again_gives_the_same_rows(workers, file, store):
 
 def test_batches_and_workers_change_nothing(file, store, monkeypatch):
     run([file], PRESETS, store, run_id="whole")
-    monkeypatch.setattr(harness.run, "BATCH_ITERATIONS", 1)
+    monkeypatch.setattr(harness.worker, "BATCH_ITERATIONS", 1)
     run([file], PRESETS, store, run_id="cut")
     assert work(store, "cut") == work(store, "whole")
 
