@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from harness.episode import Episode
     from harness.errors import HarnessError
     from harness.files import load
-    from harness.guards import Guard
+    from harness.guards import Guard, register
     from harness.live import LoopGuard, Refusal
     from harness.loop import run_episode
     from harness.preset import Preset, load_preset
@@ -40,6 +40,7 @@ _HOME = {
     "load": "files",
     "load_preset": "preset",
     "prepare": "turns",
+    "register": "guards",
     "run_episode": "loop",
 }
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "load",
     "load_preset",
     "prepare",
+    "register",
     "run_episode",
 ]
 

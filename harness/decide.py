@@ -2,7 +2,8 @@
 
 A condition is placed by its kind: the guard that fired or the mechanism that found it. What only
 records (a warning, an unknown, a veto) decides nothing. A person's answer takes pauses out of the
-race, so that a limit reached beside an answered question still ends the loop.
+race, so that a limit reached beside an answered question still ends the loop. A user's own guard
+stands behind the harness's own conditions with the same exit reason.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.guards import ENDING
-from harness.trace import Condition, Decision
+from harness.trace import Condition, Decision, ExitReason
 
 CONTINUE = 10
 
@@ -25,12 +26,10 @@ class Row:
     kinds: tuple[str, ...]
 
 
-#: Conditions that mean success; none of them holds while a check of any phase is open.
-SUCCESS_KINDS = ("completed", "quality", "verified", "nothing_to_fix")
 #: Where a decision is ``""`` it is named after the guard's action: stop, pause, delegate, ...
 CHAIN: tuple[Row, ...] = (
     Row(0, "pause", ("goal_changed", "goal_ambiguous", "goal_overlap")),
-    Row(1, "finalize", SUCCESS_KINDS),
+    Row(1, "finalize", ("completed", "quality", "verified", "nothing_to_fix")),
     Row(2, "advance_phase", ("phase_done",)),
     Row(3, "pause_blocked", ("blocked", "unfixable")),
     Row(4, "pause_infrastructure", ("infrastructure", "transient_errors")),
@@ -54,8 +53,22 @@ CHAIN: tuple[Row, ...] = (
     Row(CONTINUE, "finalize", ("agent_finished",)),
 )  # fmt: skip
 
-_RANK: dict[str, tuple[int, int, str]] = {
+_Rank = tuple[int, float, str]
+_RANK: dict[str, _Rank] = {
     kind: (row.path, place, row.decision) for row in CHAIN for place, kind in enumerate(row.kinds)
+}
+#: The last kind with an exit reason, where that has another name than the reason.
+_LAST = {
+    ExitReason.QUALITY_REACHED: "quality",
+    ExitReason.GOAL_CHANGED: "goal_changed",
+    ExitReason.INFRASTRUCTURE: "transient_errors",
+    ExitReason.EVALUATOR_UNPARSEABLE: "parse_failures",
+    ExitReason.REPEATED_ERROR: "repeated_failure",
+    ExitReason.SPIN: "tool_spin",
+    ExitReason.REPETITION: "text_loop",
+    ExitReason.STAGNATION: "patience",
+    ExitReason.RECORDING_EXHAUSTED: "any_of",
+    ExitReason.ERROR: "any_of",
 }
 #: Actions that change the course without ending the episode.
 TURNING = frozenset({"advance_phase", "switch_strategy", "delegate"})
@@ -81,12 +94,12 @@ def decide(
     if not conditions:
         return _NOTHING
     kept = list(conditions)
-    first: tuple[tuple[int, int, str], Condition] | None = None
-    answered_first: tuple[tuple[int, int, str], Condition] | None = None
+    first: tuple[_Rank, Condition] | None = None
+    answered_first: tuple[_Rank, Condition] | None = None
     for at, found in enumerate(conditions):
         if found.state != "true" or found.action not in _DECIDING:
             continue
-        rank = _RANK[found.kind]
+        rank = _RANK.get(found.kind) or _behind(found.reason)
         if answered and found.action in ENDING and is_pause(found, rank[0]):
             kept[at] = condition = replace(found, state="answered")
             if answered_first is None or rank < answered_first[0]:
@@ -113,7 +126,18 @@ def is_pause(condition: Condition, path: int) -> bool:
     return path in (0, 3, 4, 5, 6, 7) or condition.action in ("pause", "escalate")
 
 
-def rank(kind: str) -> tuple[int, int]:
-    """Path and place of a kind of condition, for tests and for sorting what is shown."""
-    path, place, _ = _RANK[kind]
+def _behind(reason: ExitReason) -> _Rank:
+    """The place of a guard that the table does not know: behind the last one of its reason."""
+    path, place, decision = _RANK[_LAST.get(reason, reason.value)]
+    return path, place + 0.5, decision
+
+
+def rank(kind: str, reason: ExitReason = ExitReason.ERROR) -> tuple[int, float]:
+    """Path and place of a kind of condition, for tests and for sorting what is shown.
+
+    Args:
+        kind: A guard's kind, or what a mechanism found.
+        reason: The exit reason, by which a user's own guard is placed.
+    """
+    path, place, _ = _RANK.get(kind) or _behind(reason)
     return path, place

@@ -23,6 +23,7 @@ PAGES = {
     "decision-chain.md": "chain",
     "tables.md": "tables",
     "importers.md": "importers",
+    "lint.md": "lint",
     "cli.md": "cli",
     "scenario.schema.json": "scenario",
 }
@@ -37,6 +38,7 @@ def page(topic: str, app: typer.Typer) -> str:
         "chain": _chain,
         "tables": _tables,
         "importers": _importers,
+        "lint": _lint,
         "cli": lambda: _cli(app),
     }
     if topic == "scenario":
@@ -188,6 +190,28 @@ def _importers() -> str:
     return "\n\n".join(parts)
 
 
+def _lint() -> str:
+    from harness.lint import RULES
+
+    parts = ["# Lint"]
+    parts.append(
+        "`harness lint` looks at resolved presets, inheritance applied. An error cannot work as "
+        "written, a warning is probably not meant, a note is worth knowing; what a file only "
+        "inherits from a bundled preset is mostly a note. `--ignore CODE` leaves a rule out. Exit "
+        "code 1: errors or warnings; 2: a preset that cannot be judged."
+    )
+    rows = ((f"[`{rule.code}`](#{rule.code})", ", ".join(rule.severities),
+             _first_line(rule.look.__doc__)) for rule in RULES)  # fmt: skip
+    parts.append(_grid(("rule", "severity", "what"), rows))
+    for rule in RULES:
+        parts += [f"## {rule.code}", inspect.cleandoc(rule.look.__doc__ or "")]
+    return "\n\n".join(parts)
+
+
+def _first_line(text: str | None) -> str:
+    return inspect.cleandoc(text or "").partition("\n")[0]
+
+
 def _cli(app: typer.Typer) -> str:
     group: Any = typer.main.get_command(app)
     context = group.make_context("harness", [], resilient_parsing=True)
@@ -221,7 +245,7 @@ def _prose(text: str) -> str:
 def refresh(folder: Path) -> None:
     """Write every committed page into ``folder``."""
     # By name: the command line imports this module, and imports point one way.
-    app = import_module("harness.cli").app
+    app = import_module("harness.cli.main").app
     for name, topic in PAGES.items():
         (folder / name).write_text(page(topic, app), "utf-8")
 

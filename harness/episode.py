@@ -122,6 +122,13 @@ class Episode:
         return self.best[-1] if self.best else None
 
     @property
+    def cost_pico_usd(self) -> int | None:
+        """What all model calls cost, ``None`` where a price or a usage is unknown."""
+        costs = [reply.cost for it in self.iterations for reply in it.replies]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    @property
     def exit_group(self) -> Group:
         """Group of the exit reason."""
         return self.exit_reason.group

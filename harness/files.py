@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.errors import ScenarioError
+from harness.errors import ScenarioError, choices
 from harness.generate import expand
 from harness.scenario import Scenario
 from harness.text import mended
@@ -211,6 +211,23 @@ def load(paths: Iterable[str | Path]) -> Iterator[Scenario]:
             yield scenario
     if not seen:
         raise ScenarioError(f"scenarios: none found in {', '.join(map(str, paths))}")
+
+
+def load_one(name: str | Path) -> Scenario:
+    """The scenario of a file; of a file that holds several, ``cases.jsonl::id`` names one.
+
+    Raises:
+        ScenarioError: Several and none named, none of that name, or anything ``load`` refuses.
+    """
+    file, _, wanted = str(name).partition("::")
+    found = {scenario.id: scenario for scenario in load([file])}
+    if not wanted and len(found) > 1:
+        raise ScenarioError(
+            f"scenarios: {file} holds {len(found)}; name one: {file}::{next(iter(found))}"
+        )
+    if wanted and wanted not in found:
+        raise ScenarioError(f"scenarios: {file}: {choices(wanted, found)}")
+    return found[wanted or next(iter(found))]
 
 
 def note_id(seen: dict[str, str], scenario: Scenario, raw: Raw) -> None:

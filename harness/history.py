@@ -153,6 +153,7 @@ class History:
         self._texts: dict[str, list[Text]] = {}
         self._seen_texts: dict[str, dict[str, int]] = {}
         self._calls: dict[str, list[str]] = {}
+        self._newest_calls: dict[str, tuple[str, ...]] = {}
         self._seen_results: set[str] = set()
         self._writes: frozenset[str] = frozenset()
         self._evidence: set[str] = set()
@@ -192,8 +193,8 @@ class History:
         for on, texts in self._texts.items():
             if (text := _text_of(turn, on)) is not None:
                 self._note_text(on, texts, text)
-        for identity, calls in self._calls.items():
-            calls.extend(turn.call_prints.get(identity, ()))
+        for identity in self._calls:
+            self._note_calls(identity, turn)
 
     def _add_totals(self, iteration: Iteration) -> None:
         self.elapsed_ms += iteration.turn.known_ms
@@ -297,8 +298,17 @@ class History:
         if found is None:
             found = self._calls[identity] = []
             for turn in self._turns:
-                found.extend(turn.call_prints.get(identity, ()))
+                self._note_calls(identity, turn)
         return found[-window:]
+
+    def newest_calls(self, identity: str) -> tuple[str, ...]:
+        """The distinct calls of the last turn that made any, once ``recent_calls`` was asked."""
+        return self._newest_calls.get(identity, ())
+
+    def _note_calls(self, identity: str, turn: Turn) -> None:
+        if prints := turn.call_prints.get(identity):
+            self._calls[identity].extend(prints)
+            self._newest_calls[identity] = prints
 
     def _note_text(self, on: str, texts: list[Text], text: Text) -> None:
         texts.append(text)

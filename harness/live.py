@@ -288,13 +288,15 @@ class LoopGuard:
 
         Args:
             state: What ``state`` returned.
-            options: As for the constructor: ``llm``, ``workspace``, ``clock``, ``shadow``.
+            options: As for the constructor: ``llm``, ``workspace``, ``clock``, ``shadow``, and
+                ``preset`` where it was made in Python and has no name or file to load it from.
         """
         recording = dict(state["recording"])
         scenario = Scenario.model_validate(recording)
         head = {k: v for k, v in recording.items() if k not in ("steps", "branches")}
         task = {k: v for k, v in head.items() if k not in ("schema", "id", "goal")}
-        guard = cls(state["preset"], goal=scenario.goal, task=task, name=scenario.id, **options)
+        preset = options.pop("preset", state["preset"])
+        guard = cls(preset, goal=scenario.goal, task=task, name=scenario.id, **options)
         tape = RecordedLLM(prepare(scenario))
         guard._roles.current = tape
         number, turn = 1, tape.turn(1)

@@ -12,6 +12,7 @@ from harness.llm import RecordedLLM
 from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.session import Session
+from harness.text import inert
 from harness.trace import Decision, Turn
 from harness.turns import Tape
 
@@ -79,7 +80,9 @@ def run_episode(
         drifted=llm.drifted,
     )
     if episode.exit_group in ("limit", "stuck", "paused"):
-        _log.warning("%s under %s: %s", episode.scenario, episode.preset, episode.message)
+        _log.warning(
+            "%s under %s: %s", inert(episode.scenario), episode.preset, inert(episode.message)
+        )
     return episode
 
 

@@ -53,6 +53,8 @@ _KEYS = {"schema", "title", "extends", "observe", "guards", "mechanisms", "model
 class Preset:
     """A resolved preset: nothing left to inherit or to look up.
 
+    Made in Python it needs no file: ``Preset(guards={"spin": Spin(threshold=4)})``.
+
     Attributes:
         observe: Every guard and path only records; the recording runs to its end.
         guards: By name, in the order of the file; names differ from kinds where one is used twice.
@@ -64,11 +66,11 @@ class Preset:
         models: Names of the models of the classes ``fast`` and ``quality``.
     """
 
-    name: str
-    title: str
-    observe: bool
-    guards: Mapping[str, Guard]
-    mechanisms: Mechanisms
+    name: str = "own"
+    title: str = ""
+    observe: bool = False
+    guards: Mapping[str, Guard] = field(default_factory=dict)
+    mechanisms: Mechanisms = field(default_factory=Mechanisms)
     escalate_below: float = 0.6
     wait_ms: int = WAIT_MS
     on_limit: Literal["best", "raise"] = "best"

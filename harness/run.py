@@ -137,14 +137,19 @@ def begin(
                 f"{', '.join(runs) or 'none'}"
             )
         now = time.time_ns() // 1_000_000
-        store.execute(
-            "INSERT INTO runs VALUES (?, ?, ?, 'running', ?)",
-            [run_id, now, __version__, json.dumps(options)],
-        )
+        register(store, run_id, now, options)
         return now, frozenset()
     store.execute("UPDATE runs SET state = 'running' WHERE run_id = ?", [run_id])
     keys = store.rows("SELECT pair_key FROM episodes WHERE run_id = ?", [run_id])
     return int(found[0]["created_ms"]), frozenset(row["pair_key"] for row in keys)
+
+
+def register(store: Store, run_id: str, created_ms: int, options: dict[str, object]) -> None:
+    """Note that a run has begun; one that is there stays as it is."""
+    store.execute(
+        "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, 'running', ?)",
+        [run_id, created_ms, __version__, json.dumps(options)],
+    )
 
 
 def _carry_out(

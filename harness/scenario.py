@@ -331,6 +331,8 @@ class Scenario(Task):
     tags: list[str] = []
     steps: list[Step] = []
     branches: dict[Literal["switch_strategy", "delegate"], list[list[Step]]] = {}
+    #: Roles whose replies stand ready in case they are asked; the others' have to be played.
+    spare: list[str] = []
     generate: Generate | None = None
     recorded: Recorded = Recorded()
     truth: Truth | None = None
@@ -378,14 +380,14 @@ class Scenario(Task):
     def content_hash(self) -> str:
         """Hash of everything that can influence a replay, the id included.
 
-        Title, source, tags, truth and expectations are left out, so that accepting a new
-        expectation does not make an episode incomparable with its predecessors.
+        Title, source, tags, spare roles, truth and expectations are left out, so that accepting a
+        new expectation does not make an episode incomparable with its predecessors.
         """
         data = self.model_dump(
             mode="json",
             by_alias=True,
             exclude_defaults=True,
-            exclude={"title", "source", "tags", "truth", "expect"},
+            exclude={"title", "source", "tags", "spare", "truth", "expect"},
         )
         return digest("scenario", json.dumps(data, sort_keys=True, separators=(",", ":")))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from harness.decide import SUCCESS_KINDS, decide
+from harness.decide import decide
 from harness.errors import HarnessError
 from harness.evaluate import (
     ContinuityStage,
@@ -216,7 +216,11 @@ class Session:
         """No success reason holds while a check of any phase is open."""
         if not self.gate.has_phases:
             return conditions
-        successes = [c for c in conditions if c.kind in SUCCESS_KINDS and c.state == "true"]
+        successes = [
+            c
+            for c in conditions
+            if c.state == "true" and c.reason.group == "success" and c.kind != "phase_done"
+        ]
         if not successes or not self.gate.open_checks():
             return conditions
         return [replace(c, state="vetoed") if c in successes else c for c in conditions]

@@ -169,12 +169,15 @@ class Buffer:
         return self._rows.iterations >= BATCH_ITERATIONS
 
     def add(self, scenario: Scenario, preset: Preset, episode: Episode) -> str:
-        """Take in one episode.
+        """Take in one episode; the same one again changes nothing.
 
         Returns:
             Its id.
         """
         identity = episode_id(self._run_id, episode.pair_key)
+        if identity in self._known:
+            return identity
+        self._known.add(identity)
         traced = self._projector.project(episode, identity, self._start_ns)
         if scenario.content_hash not in self._known:
             self._known.add(scenario.content_hash)

@@ -8,8 +8,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode
 
 from harness.errors import ScenarioError
+from harness.spans import Span
 
 
 def load_yaml(text: str, path: str) -> Any:
@@ -75,3 +77,17 @@ def line_of(text: str, loc: tuple[int | str, ...]) -> int:
             break
         here = here[part]
     return line
+
+
+def yaml_spans(text: str) -> Span:
+    """Spans of the first document of a valid YAML text."""
+    return _span(YAML(typ="safe", pure=True).compose(text))
+
+
+def _span(node: Any) -> Span:
+    start, end = node.start_mark.index, node.end_mark.index
+    if not isinstance(node, MappingNode):
+        return Span(start, end)
+    members = {str(key.value): (_span(key), _span(value)) for key, value in node.value}
+    column = node.value[0][0].start_mark.column if node.value else 0
+    return Span(start, end, True, bool(node.flow_style), column, members)

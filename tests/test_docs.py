@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli_app import TOPICS, app
+from harness.cli.app import TOPICS
+from harness.cli.main import app
 from harness.docs import PAGES, page, refresh
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -4,105 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness import HarnessError, LoopGuard, load_preset, run_episode
-from harness.clock import VirtualClock
-from harness.ending import stops_by_itself
+from harness import HarnessError, LoopGuard, load_preset
 from harness.files import bundled_scenarios, load
-from harness.llm import RecordedLLM, ScriptedLLM
+from harness.llm import ScriptedLLM
 from harness.preset import DEFAULTS
 from harness.scenario import Scenario
+from harness.testing import check_parity, made_scenarios
 from harness.trace import Decision
-from harness.turns import prepare
-
-ROOT = Path(__file__).parent.parent
-TASK = (
-    "limits", "phases", "tools", "direction", "score_scale", "completion_marker", "capabilities",
-    "init",
-)  # fmt: skip
 
 
-def without_null(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: without_null(v) for k, v in value.items() if v is not None}
-    return [without_null(v) for v in value] if isinstance(value, list) else value
-
-
-def drive(scenario: Scenario, preset_name: str) -> LoopGuard:
-    """Hand a recording's turns to a live guard one by one, as an agent would."""
-    preset = load_preset(preset_name)
-    raw = without_null(scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True))
-    tape = prepare(scenario, wait_ms=preset.wait_ms)
-    recorded = RecordedLLM(tape)
-    task = {key: raw[key] for key in TASK if key in raw}
-    guard = LoopGuard(
-        preset, goal=scenario.goal, task=task, llm=recorded, clock=VirtualClock(), name=scenario.id
-    )
-    sources = {"": raw["steps"]} | {
-        f"{kind}[{n}]": steps
-        for kind, lists in raw.get("branches", {}).items()
-        for n, steps in enumerate(lists)
-    }
-    number, turn = 1, recorded.turn(1)
-    while turn is not None:
-        step = dict(sources[turn.source[0]][turn.source[1] - 1])
-        step.pop("judge", None)
-        step.pop("roles", None)
-        reply = {"text": "", **step.pop("reply", {})}
-        if turn.writes is not None:
-            step["writes"] = sorted(turn.writes)
-        if guard.decision is not None and guard.decision.ends:
-            if turn.user is None or guard.decision.exit is None:
-                break
-            try:
-                guard.resume()
-            except HarnessError:
-                break
-        # A replay knows what a live loop is told: that the agent stopped by itself.
-        last = recorded.turn(number + 1) is None
-        stopped = last and stops_by_itself(turn, guard.session.history.has_tools)
-        decision = guard._take({"reply": reply, **step}, last=stopped)
-        if decision.name in ("switch_strategy", "delegate") and not guard.session.observe:
-            recorded.switch(decision.name, number)
-        number += 1
-        turn = recorded.turn(number)
-    return guard
-
-
-def bundled() -> list[Scenario]:
+@cache
+def bundled() -> tuple[Scenario, ...]:
     """Every bundled scenario; of a generated family the first three."""
-    return [
+    return tuple(
         scenario
         for scenario in load([bundled_scenarios()])
         if scenario.family != "generated" or scenario.id[-3:] <= "003"
-    ]
-
-
-def told(decisions: list[Decision] | tuple[Decision, ...]) -> list[tuple[Any, ...]]:
-    return [(d.name, d.path, d.exit, d.ends, d.conditions) for d in decisions]
+    )
 
 
 @pytest.mark.parametrize("preset", DEFAULTS)
-def test_live_and_replay_agree_on_every_bundled_scenario(preset: str) -> None:
-    for scenario in bundled():
-        episode = run_episode(prepare(scenario), load_preset(preset))
-        guard = drive(scenario, preset)
-        assert told(guard.session.course.decisions) == told(episode.decisions), scenario.id
-        assert guard.session.monitor.series() == episode.series, scenario.id
-
-
-@pytest.mark.parametrize("preset", ["engine", "reflection", "strict"])
-def test_what_was_recorded_live_replays_with_the_same_decisions(preset: str) -> None:
-    for scenario in bundled():
-        guard = drive(scenario, preset)
-        recording = Scenario.model_validate(guard.recording())
-        replayed = run_episode(prepare(recording), load_preset(preset))
-        live = told(guard.session.course.decisions)
-        assert told(replayed.decisions)[: len(live)] == live, scenario.id
+def test_live_replay_and_recording_agree_on_every_scenario(preset: str) -> None:
+    check_parity(preset, [*bundled(), *made_scenarios()])
 
 
 CALL = {"tool": "look", "args": {"at": "door"}, "result": "closed", "ok": True, "ms": 5}

@@ -261,7 +261,7 @@ def test_peers_come_after_the_presets_of_the_harness():
     names = list(bundled())
     assert names[-len(PEERS) :] == PEERS
     assert not set(DEFAULTS) & set(PEERS)
-    from harness.cli import app
+    from harness.cli.main import app
 
     shown = page("presets", app)
     assert shown.index("## strict") < shown.index(f"## {PEERS[0]}")

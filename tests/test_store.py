@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 from harness.errors import StoreError
-from harness.store.database import Store
+from harness.store.database import SCHEMA_VERSION, Store
 from tests.stored import refusal
 
 COUNT = "SELECT count(*) AS n FROM runs"
@@ -44,6 +44,15 @@ def process(code, *args):
 
 
 # -- opening ---------------------------------------------------------------------------------
+
+
+def test_a_store_of_the_same_version_takes_in_what_is_new(store):
+    """One that an older harness has made lacks a table and has another view."""
+    store.execute("DROP TABLE baselines")
+    store.execute("CREATE OR REPLACE VIEW exits AS SELECT 1 AS one")
+    store.execute("UPDATE store_meta SET value = 'older' WHERE key = 'schema'")
+    store.create()
+    assert store.rows("FROM baselines") == store.rows("FROM exits") == []
 
 
 def test_a_store_that_exists_is_left_as_it_is(store):
@@ -80,7 +89,10 @@ def truncated(path):
 
 
 NO_STORE = {
-    "another schema version": (another_version, "has schema version 99, this harness reads 1"),
+    "another schema version": (
+        another_version,
+        f"has schema version 99, this harness reads {SCHEMA_VERSION}",
+    ),
     "no schema version": (without_version, "has schema version unknown"),
     "some other DuckDB file": (other_duckdb, "is a DuckDB file, but no harness store"),
     "an SQLite file": (sqlite, "is not a DuckDB file"),
@@ -169,7 +181,7 @@ def test_a_file_that_is_held_for_reading_can_be_read(store):
 
 WRITE = """
 import sys, time
-from harness.store.database import Store
+from harness.store.database import SCHEMA_VERSION, Store
 from tests.stored import refusal
 store = Store(sys.argv[1])
 print("ready", flush=True)
@@ -217,7 +229,7 @@ def test_threads_may_read_ask_and_write_at_once(store):
 
 KILLED = """
 import sys, time
-from harness.store.database import Store
+from harness.store.database import SCHEMA_VERSION, Store
 from tests.stored import refusal
 store = Store(sys.argv[1])
 store.execute("INSERT INTO runs VALUES ('kept', 1, '0', 'complete', '{}')")
@@ -240,7 +252,7 @@ def test_a_killed_writer_loses_only_what_was_not_committed(store):
 FULL = """
 import resource, sys
 from pathlib import Path
-from harness.store.database import Store
+from harness.store.database import SCHEMA_VERSION, Store
 from tests.stored import refusal
 store = Store(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (store.path.stat().st_size + 4096,) * 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -31,6 +31,8 @@ ACTIONS: dict[str, str] = {
 ENDING = frozenset({"stop", "pause", "escalate"})
 #: One action; a list by the number of the firing; or a table by the signal, each level once.
 OnFire = Action | tuple[Action, ...] | Mapping[str, Action]
+#: By setting: whether a guard with the first value sees whatever one with the second sees.
+Wider = Mapping[str, Callable[[Any, Any], bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,14 @@ class Guard(ABC):
     aliases: ClassVar[Mapping[str, int]] = {}
     #: A bare number in a preset is the threshold; off where the unit would be a guess.
     bare_number: ClassVar[bool] = True
+    #: The mechanism without which nothing can be measured, if there is one.
+    needs: ClassVar[str | None] = None
+    #: The threshold lies on the scale of scores, which is 0 to 1 unless scores are recorded raw.
+    on_scores: ClassVar[bool] = False
+    #: Settings that need not be equal for ``covers``, with whether the first value is as wide.
+    wider: ClassVar[Wider] = {}
+    #: Relations of ``harness.testing`` that it means to break, each with the reason.
+    exempt: ClassVar[Mapping[str, str]] = {}
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
 
     threshold: float
@@ -86,6 +96,45 @@ class Guard(ABC):
     def compares(self, direction: Direction) -> Comparison:
         """How signal and threshold compare for scores of this ``direction``."""
         return self.comparison
+
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest signal with these settings; every measured one lies between."""
+        return -math.inf, math.inf
+
+    def earliest(self) -> float:
+        """The first iteration in which it could fire, whatever happens in the loop."""
+        return 1
+
+    def latest(self) -> float:
+        """The iteration from which on it fires, whatever happens; infinite: there is none."""
+        return math.inf
+
+    def unread(self) -> frozenset[str]:
+        """Settings that do nothing beside the values of the others."""
+        return frozenset()
+
+    def can_fire(self) -> bool:
+        """Whether its threshold lies within what the signal can reach."""
+        low, high = self.bounds()
+        return self.threshold > low if self.comparison == "<" else self.threshold <= high
+
+    def covers(self, other: Guard) -> bool:
+        """Whether it has always fired by the time ``other`` fires, in any loop."""
+        if type(self) is not type(other) or hasattr(self, "guards"):
+            return False
+        theirs = other.settings()
+        for name, mine in self.settings().items():
+            if name in self.unread() and name in other.unread():
+                continue
+            wide = self.wider.get(name)
+            if mine != theirs[name] and not (wide and wide(mine, theirs[name])):
+                return False
+        if self.compares("higher") != self.compares("lower"):
+            # Which of two thresholds is the wider one then depends on the scenario.
+            return self.threshold == other.threshold
+        if self.comparison == "<":
+            return self.threshold >= other.threshold
+        return self.threshold <= other.threshold
 
     @classmethod
     def kind(cls) -> str:
@@ -122,6 +171,16 @@ class Guard(ABC):
             for f in fields(self)
             if f.name not in ("threshold", "on_fire", "guards")
         }
+
+
+def nth(threshold: float, *, after: int = 0) -> float:
+    """The iteration in which a count reaches ``threshold`` that grows by at most one in each.
+
+    Args:
+        threshold: Of the count.
+        after: So many first iterations cannot count.
+    """
+    return max(1, math.ceil(threshold) + after) if math.isfinite(threshold) else math.inf
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard
@@ -29,6 +30,15 @@ class AllOf(Guard):
     @property
     def exit_reason(self) -> ExitReason:
         return self.guards[0].exit_reason
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, (1 if all(guard.can_fire() for guard in self.guards) else 0)
+
+    def earliest(self) -> float:
+        return max(guard.earliest() for guard in self.guards) if self.threshold > 0 else 1
+
+    def latest(self) -> float:
+        return max(guard.latest() for guard in self.guards) if self.threshold <= 1 else inf
 
     def signal(self, history: History) -> float:
         verdicts = [judge(guard, history) for guard in self.guards]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard, fires
@@ -30,6 +31,15 @@ class AnyOf(Guard):
     def exit_reason(self) -> ExitReason:
         reasons = [guard.exit_reason for guard in self.guards]
         return next((reason for reason in reasons if reason.group != "success"), reasons[0])
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, (1 if any(guard.can_fire() for guard in self.guards) else 0)
+
+    def earliest(self) -> float:
+        return min(guard.earliest() for guard in self.guards) if self.threshold > 0 else 1
+
+    def latest(self) -> float:
+        return min(guard.latest() for guard in self.guards) if self.threshold <= 1 else inf
 
     def signal(self, history: History) -> float:
         verdicts = [judge(guard, history) for guard in self.guards]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard
@@ -23,6 +24,9 @@ class CostBudget(Guard):
     measures: ClassVar[str] = "cost of all roles (pico-USD)"
     aliases: ClassVar[Mapping[str, int]] = {"limit_usd": 10**12}
     bare_number: ClassVar[bool] = False
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
 
     def signal(self, history: History) -> float:
         return history.cost_pico_usd

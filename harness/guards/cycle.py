@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
+from operator import ge
 from typing import ClassVar, Literal
 
 from harness.fingerprint import DEFAULT_IDENTITY
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider, nth
+from harness.guards._orders import further
 from harness.guards.oscillation import Identity, Since
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
@@ -23,6 +26,7 @@ class Cycle(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.CYCLE
     measures: ClassVar[str] = "laps of the trailing cycle"
+    wider: ClassVar[Wider] = {"max_period": ge, "since": further}
 
     threshold: float = 3
     max_period: int = 5
@@ -35,6 +39,14 @@ class Cycle(Guard):
         Guard.__post_init__(self)
         if self.max_period < 2:
             raise ValueError("max_period must be 2 or more: a run of one action is a spin")
+
+    def bounds(self) -> tuple[float, float]:
+        low = 0 if self.on == "call" else 1
+        return low, (1 if self.since == "turn" and self.on == "action" else inf)
+
+    def earliest(self) -> float:
+        # The shortest cycle takes two turns a lap; one lap is where there is any action.
+        return 1 if self.on == "call" or self.threshold <= 1 else 2 * nth(self.threshold)
 
     def signal(self, history: History) -> float:
         laps = history.trail(self.on, self.identity, self.since).laps(self.max_period)

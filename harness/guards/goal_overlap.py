@@ -23,8 +23,12 @@ class GoalOverlap(Guard):
     measures: ClassVar[str] = "share of a message's content tokens that occur in the goal"
     comparison: ClassVar[Comparison] = "<"
     default_on_fire: ClassVar[OnFire] = "observe"
+    needs: ClassVar[str | None] = "continuity"
 
     threshold: float = 0.08
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, 1
 
     def signal(self, history: History) -> float:
         overlap = history.now.overlap

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal
 
-from harness.guards._base import Guard, OnFire
+from harness.guards._base import Guard, OnFire, nth
 from harness.history import History
 from harness.trace import ExitReason
 
@@ -25,6 +26,15 @@ class MaxIterations(Guard):
 
     threshold: float = 20
     counts: Literal["all", "acting"] = "all"
+
+    def bounds(self) -> tuple[float, float]:
+        return (1 if self.counts == "all" else 0), inf
+
+    def earliest(self) -> float:
+        return nth(self.threshold)
+
+    def latest(self) -> float:
+        return nth(self.threshold) if self.counts == "all" else inf
 
     def signal(self, history: History) -> float:
         return history.length if self.counts == "all" else history.acting_turns

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, nth
 from harness.history import History
 from harness.trace import ExitReason
 
@@ -22,6 +23,15 @@ class MaxRounds(Guard):
     measures: ClassVar[str] = "revisions made (iterations after the first)"
 
     threshold: float = 5
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
+
+    def earliest(self) -> float:
+        return nth(self.threshold, after=1)
+
+    def latest(self) -> float:
+        return nth(self.threshold, after=1)
 
     def signal(self, history: History) -> float:
         return history.length - 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, nth
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
@@ -19,6 +20,12 @@ class Monologue(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.MONOLOGUE
     measures: ClassVar[str] = "trailing turns without a tool call"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
+
+    def earliest(self) -> float:
+        return nth(self.threshold)
 
     def signal(self, history: History) -> float:
         return history.idle_turns if history.has_tools else UNKNOWN

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal
 
-from harness.guards._base import Guard, OnFire
+from harness.guards._base import Guard, OnFire, Wider, nth
+from harness.guards._orders import ranked
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
@@ -24,9 +26,16 @@ class NoProgress(Guard):
     reason: ClassVar[ExitReason] = ExitReason.NO_PROGRESS
     measures: ClassVar[str] = "trailing iterations without observable progress"
     default_on_fire: ClassVar[OnFire] = {"2": "switch_strategy", "4": "delegate", "6": "stop"}
+    wider: ClassVar[Wider] = {"progress_counts": ranked("any_success", "new_result")}
 
     threshold: float = 2
     progress_counts: Literal["new_result", "any_success", "writes"] = "new_result"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
+
+    def earliest(self) -> float:
+        return nth(self.threshold)
 
     def signal(self, history: History) -> float:
         if self.progress_counts == "writes" and history.now.turn.writes is None:

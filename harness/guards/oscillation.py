@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal
 
 from harness.fingerprint import DEFAULT_IDENTITY
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider, nth
+from harness.guards._orders import further
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
@@ -35,6 +37,7 @@ class Oscillation(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.OSCILLATION
     measures: ClassVar[str] = "length of the trailing A-B-A-B"
+    wider: ClassVar[Wider] = {"since": further}
 
     threshold: float = 4
     on: Literal["output", "action", "text", "score direction", "call", "thought and call"] = (
@@ -42,6 +45,22 @@ class Oscillation(Guard):
     )
     identity: Identity = DEFAULT_IDENTITY  # type: ignore[assignment]  # a str constant
     since: Since = "start"
+
+    def bounds(self) -> tuple[float, float]:
+        single = self.on in ("call", "thought and call")
+        alone = self.since == "turn" and not single and self.on != "score direction"
+        return (0 if single else 1), (1 if alone else inf)
+
+    def earliest(self) -> float:
+        if self.on in ("call", "thought and call"):
+            return 1
+        # A direction takes two scores.
+        return nth(max(1, self.threshold), after=1 if self.on == "score direction" else 0)
+
+    def unread(self) -> frozenset[str]:
+        if self.on == "score direction":
+            return frozenset({"identity", "since"})
+        return frozenset({"identity"} if self.on in ("text", "output") else ())
 
     def signal(self, history: History) -> float:
         trail = history.trail(self.on, self.identity, self.since)

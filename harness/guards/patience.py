@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, nth
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
@@ -19,6 +20,12 @@ class Patience(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.STAGNATION
     measures: ClassVar[str] = "scored iterations since the last new best"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
+
+    def earliest(self) -> float:
+        return nth(self.threshold, after=1)
 
     def signal(self, history: History) -> float:
         return history.since_best if history.scores else UNKNOWN

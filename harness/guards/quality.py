@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import le
 from typing import ClassVar
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider
 from harness.history import UNKNOWN, History
 from harness.trace import Comparison, Direction, ExitReason
 
@@ -20,9 +21,14 @@ class Quality(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.QUALITY_REACHED
     measures: ClassVar[str] = "score (the worst of the last `confirmations`)"
+    on_scores: ClassVar[bool] = True
+    wider: ClassVar[Wider] = {"confirmations": le}
 
     threshold: float = 0.85
     confirmations: int = 1
+
+    def earliest(self) -> float:
+        return self.confirmations
 
     def signal(self, history: History) -> float:
         score = history.now.evaluation.score

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import ge
 from typing import ClassVar, Literal
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider, nth
+from harness.guards._orders import coarser
 from harness.guards.oscillation import Identity
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
@@ -21,11 +24,21 @@ class Recurrence(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.REPETITION
     measures: ClassVar[str] = "occurrences of the newest call among the last `window` calls"
+    wider: ClassVar[Wider] = {"window": ge, "identity": coarser}
+    exempt: ClassVar[Mapping[str, str]] = {
+        "shuffle_parallel_calls": "its window counts calls and may begin inside a turn"
+    }
 
     threshold: float = 3
     window: int = 8
     on: Literal["action", "call"] = "action"
     identity: Identity = "args+result"
+
+    def bounds(self) -> tuple[float, float]:
+        return (0 if self.on == "call" else 1), self.window
+
+    def earliest(self) -> float:
+        return 1 if self.on == "call" else nth(self.threshold)
 
     def signal(self, history: History) -> float:
         if self.on == "call":
@@ -33,8 +46,7 @@ class Recurrence(Guard):
         recent = history.recent_calls(self.identity, self.window)
         if not recent:
             return UNKNOWN
-        newest = history.now.turn.call_prints.get(self.identity) or recent[-1:]
-        return max(recent.count(call) for call in newest)
+        return max(recent.count(call) for call in history.newest_calls(self.identity))
 
     def _literal(self, history: History) -> float:
         recent = history.trail("call", self.identity).items[-self.window :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard
@@ -16,6 +17,13 @@ class Regression(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.REGRESSION
     measures: ClassVar[str] = "best score so far minus the score"
+    on_scores: ClassVar[bool] = True
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
+
+    def earliest(self) -> float:
+        return 2 if self.threshold > 0 else 1
 
     def signal(self, history: History) -> float:
         score = history.now.evaluation.score

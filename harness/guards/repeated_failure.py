@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider
+from harness.guards._orders import ranked
 from harness.history import UNKNOWN, History
 from harness.tallies import Failures
 from harness.trace import ExitReason
@@ -23,10 +26,20 @@ class RepeatedFailure(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.REPEATED_ERROR
     measures: ClassVar[str] = "failures of a call of this turn since it last succeeded"
+    exempt: ClassVar[Mapping[str, str]] = {
+        "shuffle_parallel_calls": "a success ends the count of failures that stand before it"
+    }
+    wider: ClassVar[Wider] = {
+        "counts": ranked("tool", "any"),
+        "broken_by": ranked("any other", "success"),
+    }
 
     identity: Literal["args", "action", "any"] = "args"
     counts: Literal["any", "tool"] = "any"
     broken_by: Literal["success", "any other"] = "success"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
 
     def signal(self, history: History) -> float:
         failures = history.tally(Failures, self.identity, self.counts, self.broken_by)

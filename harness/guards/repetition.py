@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import ge
 from typing import ClassVar, Literal
 
-from harness.guards._base import Guard, OnFire
+from harness.guards._base import Guard, OnFire, Wider
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason, Text
 
@@ -22,10 +23,17 @@ class Repetition(Guard):
     reason: ClassVar[ExitReason] = ExitReason.REPETITION
     measures: ClassVar[str] = "greatest similarity of the newest text to an earlier one, 0 to 1"
     default_on_fire: ClassVar[OnFire] = ("switch_strategy", "escalate")
+    wider: ClassVar[Wider] = {"on": lambda mine, theirs: set(mine) >= set(theirs), "window": ge}
 
     threshold: float = 0.95
     on: tuple[Literal["feedback", "output", "plan", "reply"], ...] = ("feedback", "output")
     window: int = 20
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, 1
+
+    def earliest(self) -> float:
+        return 2
 
     def signal(self, history: History) -> float:
         key = (history.path, history.length, self.on, self.window)

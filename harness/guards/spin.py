@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal
 
 from harness.fingerprint import DEFAULT_IDENTITY
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider, nth
+from harness.guards._orders import coarser, further
 from harness.guards.oscillation import Identity, Since
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
@@ -28,11 +30,24 @@ class Spin(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.SPIN
     measures: ClassVar[str] = "trailing run of the same action, text or output"
+    wider: ClassVar[Wider] = {"identity": coarser, "since": further}
 
     threshold: float = 3
     on: Literal["action", "text", "output", "call", "thought and call", "turn"] = "action"
     identity: Identity = DEFAULT_IDENTITY  # type: ignore[assignment]  # a str constant
     since: Since = "start"
+
+    def bounds(self) -> tuple[float, float]:
+        single = self.on in ("call", "thought and call")
+        return (0 if single or self.on == "turn" else 1), (
+            1 if self.since == "turn" and not single else inf
+        )
+
+    def earliest(self) -> float:
+        return 1 if self.on in ("call", "thought and call") else nth(self.threshold)
+
+    def unread(self) -> frozenset[str]:
+        return frozenset({"identity"} if self.on in ("text", "output") else ())
 
     def signal(self, history: History) -> float:
         run = history.trail(self.on, self.identity, self.since).run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard
@@ -20,6 +21,9 @@ class TextLoop(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.REPETITION
     measures: ClassVar[str] = "occurrences of one passage inside the newest reply"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
 
     def signal(self, history: History) -> float:
         return history.now.turn.passage_repeats

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard
@@ -26,6 +27,9 @@ class TimeBudget(Guard):
     bare_number: ClassVar[bool] = False
 
     threshold: float = 120_000
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
 
     def signal(self, history: History) -> float:
         return history.elapsed_ms

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider
+from harness.guards._orders import ranked
 from harness.history import History
 from harness.trace import ExitReason
 
@@ -21,8 +23,12 @@ class TokenBudget(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.TOKEN_BUDGET
     measures: ClassVar[str] = "tokens used by all roles"
+    wider: ClassVar[Wider] = {"measure": ranked("output", "uncached", "total")}
 
     measure: Literal["total", "output", "uncached"] = "total"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
 
     def signal(self, history: History) -> float:
         if self.measure == "total":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard
@@ -19,6 +20,9 @@ class ToolBudget(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.TOOL_BUDGET
     measures: ClassVar[str] = "tool calls made"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
 
     def signal(self, history: History) -> float:
         return history.calls

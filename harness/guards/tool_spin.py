@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal
 
-from harness.guards._base import Guard
+from harness.guards._base import Guard, Wider, nth
+from harness.guards._orders import coarser
 from harness.history import UNKNOWN, History
 from harness.tallies import Rounds
 from harness.trace import ExitReason
@@ -21,8 +23,15 @@ class ToolSpin(Guard):
 
     reason: ClassVar[ExitReason] = ExitReason.SPIN
     measures: ClassVar[str] = "longest streak of equal rounds among this turn's tools"
+    wider: ClassVar[Wider] = {"identity": coarser}
 
     identity: Literal["args", "args+result", "args+normalised result"] = "args"
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
+
+    def earliest(self) -> float:
+        return nth(self.threshold)
 
     def signal(self, history: History) -> float:
         rounds = history.tally(Rounds, self.identity)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
-from harness.guards._base import Guard, OnFire
+from harness.guards._base import Guard, OnFire, nth
 from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
@@ -23,6 +24,12 @@ class TransientErrors(Guard):
     default_on_fire: ClassVar[OnFire] = "pause"
 
     threshold: float = 3
+
+    def bounds(self) -> tuple[float, float]:
+        return 0, inf
+
+    def earliest(self) -> float:
+        return nth(self.threshold)
 
     def signal(self, history: History) -> float:
         return history.transient_turns if history.calls else UNKNOWN

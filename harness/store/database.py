@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Parameters = Sequence[Any] | Mapping[str, Any]
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 #: How long to wait for another process before giving up.
 WAIT_S = 60.0
 _NO_NETWORK = {
@@ -274,6 +274,12 @@ class Store:
             found = connection.execute(sql, parameters or None)
             columns = [column[0] for column in found.description or ()]
             return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+
+    def table(self, sql: str, parameters: Parameters = ()) -> pa.Table:
+        """A query of our own as an Arrow table."""
+        with self._connected(True) as connection:
+            self._check_version(connection)
+            return connection.sql(sql, params=parameters or None).to_arrow_table()
 
     def frame(self, sql: str, parameters: Parameters = ()) -> pd.DataFrame:
         """A query of our own as a pandas frame."""

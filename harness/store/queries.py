@@ -6,10 +6,14 @@ import re
 from functools import cache
 from importlib.resources import files
 
+#: Queries by reader: the command line, and tuning.
+_FILES = ("queries", "tune")
+
 
 @cache
 def _queries() -> dict[str, str]:
-    text = files("harness.store").joinpath("queries.sql").read_text("utf-8")
+    folder = files("harness.store")
+    text = "\n".join(folder.joinpath(f"{name}.sql").read_text("utf-8") for name in _FILES)
     parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)
     return {
         name: body.strip().rstrip(";") for name, body in zip(parts[1::2], parts[2::2], strict=True)
@@ -17,5 +21,5 @@ def _queries() -> dict[str, str]:
 
 
 def query(name: str) -> str:
-    """The SQL of a named query of ``queries.sql``."""
+    """The SQL of a named query of these files."""
     return _queries()[name]

@@ -159,3 +159,19 @@ SELECT role, model, count(*) AS calls,
        sum(input_uncached + cache_read + cache_write + output + reasoning)::BIGINT AS tokens,
        sum(cost_pico_usd)::BIGINT AS cost_pico_usd
 FROM llm_calls WHERE episode_id = $episode GROUP BY role, model ORDER BY role;
+
+-- name: endings
+SELECT e.scenario, e.preset, e.repetition, e.exit_reason, e.exit_iteration AS iteration,
+       e.best_score, e.cost_pico_usd, e.unknown_verdicts AS unknowns, a.agreement, e.replay,
+       left(e.content_hash, 12) AS content, s.direction
+FROM episodes e
+LEFT JOIN agreement a USING (run_id, episode_id)
+LEFT JOIN (SELECT DISTINCT content_hash, direction FROM scenarios) s
+  ON s.content_hash = e.content_hash
+WHERE e.run_id = $run;
+
+-- name: has_baselines
+SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'baselines';
+
+-- name: baselines
+SELECT name, run_id FROM baselines ORDER BY name;

@@ -59,6 +59,7 @@ class Rows:
                 len(scenario.steps),
                 scenario.truth.model_dump_json() if scenario.truth else None,
                 scenario.recorded.model_dump_json(exclude_defaults=True),
+                scenario.limits.model_dump_json(exclude_defaults=True),
             )
         )
 

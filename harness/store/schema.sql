@@ -47,11 +47,13 @@ CREATE TABLE IF NOT EXISTS scenarios (
     tags         VARCHAR[] NOT NULL,
     steps        INTEGER NOT NULL,
     truth        VARCHAR,
-    recorded     VARCHAR NOT NULL
+    recorded     VARCHAR NOT NULL,
+    limits       VARCHAR NOT NULL
 );
 COMMENT ON TABLE scenarios IS 'Scenarios replayed, each content once';
 COMMENT ON COLUMN scenarios.truth IS 'JSON: what a sensible user expects, NULL if nobody said';
 COMMENT ON COLUMN scenarios.recorded IS 'JSON: what the real run did, where known';
+COMMENT ON COLUMN scenarios.limits IS 'JSON: limits that the task itself sets, which override a preset''s';
 
 CREATE TABLE IF NOT EXISTS episodes (
     run_id             VARCHAR NOT NULL,

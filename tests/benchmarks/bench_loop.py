@@ -32,13 +32,13 @@ from harness.ids import episode_id
 from harness.loop import run_episode
 from harness.monitor import Monitor
 from harness.preset import DEFAULTS, Preset, load_presets
-from harness.worker import BATCH_ITERATIONS
 from harness.scenario import Scenario
 from harness.store.database import Store, arrow_schemas, schema_sql, to_arrow
 from harness.store.rows import Rows
 from harness.telemetry import Projector
 from harness.trace import Evaluation, Iteration
 from harness.turns import Tape, prepare
+from harness.worker import BATCH_ITERATIONS
 
 BATCH = BATCH_ITERATIONS
 

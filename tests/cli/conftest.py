@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness import cli
+from harness.cli.main import main
 from harness.files import bundled_scenarios
 from harness.preset import load_presets
 from harness.run import run
@@ -65,7 +65,7 @@ def harness(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         monkeypatch.setattr("sys.argv", ["harness", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as exit_:
-            cli.main()
+            main()
         streams = capsys.readouterr()
         return Result(exit_.value.code or 0, streams.out, streams.err)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli_app import LISTED, TOPICS
+from harness.cli.app import LISTED, TOPICS
 from tests.cli.conftest import Cli
 
 # Arguments, and keys that scripts rely on.

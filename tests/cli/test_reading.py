@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli_app import BY, LISTED, TOPICS
+from harness.cli.app import BY, LISTED, TOPICS
 from tests.cli.conftest import Cli
 
-VERBS = ("run", "show", "list", "exits", "validate", "import", "sql", "docs")
+VERBS = (
+    "run", "show", "list", "exits", "validate", "score", "import", "sql", "docs", "compare",
+    "bless", "lint",
+)  # fmt: skip
 READ: dict[str, list[str]] = {
     "show": ["show", "reflection/plateau", "-p", "reflection"],
     "show costs": ["show", "budgets/cost-budget-priced", "-p", "cost"],
@@ -50,7 +53,7 @@ def test_help_teaches(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     text = harness("--help").out
     assert all(f"│ {verb} " in text for verb in VERBS)
     assert "harness run" in text
-    for verb in ("run", "show", "list", "exits", "validate", "import", "sql"):
+    for verb in set(VERBS) - {"docs"}:
         text = harness(verb, "--help").out
         lines = [line.strip() for line in text.splitlines()]
         # Each example stands on a line of its own, whole.
@@ -85,6 +88,20 @@ def test_show_finds_an_episode_by_the_beginning_of_its_id(harness: Cli, stored: 
     assert whole.code == 0
     assert harness("show", row["episode_id"][:8], "--store", stored).out == whole.out
     assert row["episode_id"] in whole.out
+
+
+def test_show_replays_a_scenario_file(harness: Cli, scenario: Path) -> None:
+    result = harness("show", scenario, "-p", "reflection")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("one/two under reflection: recording_exhausted in iteration 2")
+    assert [p.name for p in scenario.parent.iterdir()] == [scenario.name]
+
+
+def test_show_takes_one_scenario_of_a_file(harness: Cli, scenario: Path) -> None:
+    text = scenario.read_text("utf-8")
+    scenario.write_text(text + text.replace("one/two", "one/three"), "utf-8")
+    result = harness("show", f"{scenario}::one/three", "-p", "observe")
+    assert result.out.startswith("one/three under observe")
 
 
 def test_exits_add_up(harness: Cli, stored: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness import terminal
+from harness.cli import terminal
 
 
 @pytest.mark.parametrize(

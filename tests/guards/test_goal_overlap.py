@@ -19,6 +19,7 @@ FIRES = {
     "explicitly another task": at(
         2, GoalOverlap(), said("Forget it, list our suppliers instead."), goal=GOAL
     ),
+    "at once": at(1, GoalOverlap(), [step(user="Find our phone number.")], goal=GOAL),
 }
 HOLDS = {
     "nobody spoke": holds(GoalOverlap(), 3 * [step()], goal=GOAL),

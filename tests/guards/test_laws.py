@@ -109,6 +109,39 @@ def test_missing_data_is_unknown_and_never_zero(kind, data):
     assert (kind in ALWAYS_KNOWN) == (signal == signal and guard.known(history))
 
 
+@EVERY_KIND
+@few
+@given(data=st.data(), steps=traces(max_size=14), head=scenario_fields())
+def test_it_keeps_what_it_declares(kind, data, steps, head):
+    """No signal leaves its bounds; nothing fires before ``earliest`` or sleeps from ``latest``."""
+    guard = data.draw(guards(kind))
+    low, high = guard.bounds()
+    compares = guard.compares(head["direction"])
+    for number, signal in enumerate(signals(guard, steps, **head), 1):
+        fired = fires(signal, compares, guard.threshold)
+        assert signal != signal or low <= signal <= high
+        assert not fired or (guard.can_fire() and number >= guard.earliest())
+        assert fired or number < guard.latest()
+
+
+@EVERY_KIND
+@few
+@given(data=st.data(), steps=traces(), head=scenario_fields())
+def test_a_setting_that_is_not_read_does_nothing(kind, data, steps, head):
+    guard, other = data.draw(guards(kind)), data.draw(guards(kind))
+    changed = replace(guard, **{name: getattr(other, name) for name in guard.unread()})
+    assert told(signals(guard, steps, **head)) == told(signals(changed, steps, **head))
+
+
+@pytest.mark.parametrize("kind", [kind for kind, cls in catalogue().items() if cls.needs])
+@few
+@given(steps=traces(judged=False), head=scenario_fields())
+def test_without_the_mechanism_that_it_needs_nothing_is_measured(kind, steps, head):
+    guard = catalogue()[kind]()
+    (series,) = run(steps, preset(it=guard), observe=True, **head).series
+    assert set(told(series.signals)) == {"unknown"}
+
+
 ON_FIRE = st.one_of(
     st.sampled_from(list(ACTIONS)),
     st.lists(st.sampled_from(list(ACTIONS)), min_size=1, max_size=3).map(tuple),

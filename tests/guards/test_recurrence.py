@@ -78,3 +78,9 @@ def test_it_counts_the_newest_call_among_the_last_calls():
 def test_before_the_first_call_it_is_unknown():
     [signal] = signals(Recurrence(), [step(text="Hello.")])
     assert signal != signal
+
+
+@pytest.mark.parametrize("batch", ["ab", "ba"])
+def test_in_a_turn_of_talk_all_parallel_calls_before_it_are_the_newest(batch):
+    steps = [*reads("a"), step(*map(read, batch)), step(text="Hm.")]
+    assert signals(Recurrence(), steps) == [1, 2, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import terminal
+from harness.cli import terminal
 from harness.errors import HarnessError
 from harness.score import HealthLimits, agreement, disagreements, health
 from harness.store.database import Store

@@ -4,22 +4,60 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness import terminal
-from harness.errors import HarnessError, StoreError, choices
-from harness.guards import catalogue
+from harness.cli import terminal
+from harness.errors import HarnessError, PresetError, StoreError, choices
+from harness.files import SUFFIXES, load_one
+from harness.guards import guard_class
+from harness.loop import run_episode
+from harness.preset import load_preset
+from harness.run import register
 from harness.store.database import Store
 from harness.store.queries import query
 from harness.store.runs import known_run, latest_run
+from harness.turns import prepare
+from harness.worker import Buffer
 
 
 def show(
     store_path: Path, wanted: str, preset: str | None, run_id: str | None, *, as_json: bool
 ) -> None:
-    """One episode, iteration by iteration."""
+    """One episode, iteration by iteration; of a scenario file, by replaying it."""
+    file = wanted.partition("::")[0]
+    if file.endswith(SUFFIXES) and Path(file).is_file():
+        if run_id is not None:
+            raise HarnessError("show: a scenario file is replayed; leave out --run")
+        with TemporaryDirectory() as folder:
+            store = Store(Path(folder) / "one.duckdb")
+            _show(store, _replayed(store, wanted, preset), as_json)
+        return
+    if not wanted:
+        raise HarnessError("show: an episode id or a scenario's id is needed, found ''")
     store = Store(store_path)
-    episode = _find(store, wanted, preset, run_id)
+    _show(store, _find(store, wanted, preset, run_id), as_json)
+
+
+def _replayed(store: Store, wanted: str, preset: str | None) -> dict[str, Any]:
+    """One scenario of a file, replayed into a store of its own."""
+    scenario = load_one(wanted)
+    if preset is None:
+        raise HarnessError(
+            f"show: {wanted}: --preset: is required for a file; {scenario.id} has expectations "
+            f"of: {', '.join(scenario.expect) or 'none'}"
+        )
+    chosen = load_preset(preset)
+    episode = run_episode(prepare(scenario, wait_ms=chosen.wait_ms), chosen)
+    store.create()
+    register(store, "show", 0, {})
+    buffer = Buffer("show", 0)
+    found = buffer.add(scenario, chosen, episode)
+    store.write(buffer.take())
+    return _find(store, found, None, None)
+
+
+def _show(store: Store, episode: dict[str, Any], as_json: bool) -> None:
     key = {"episode": episode["episode_id"]}
     iterations = store.rows(query("iterations"), key)
     series = store.rows(query("series"), key)
@@ -51,8 +89,6 @@ def show(
 
 
 def _find(store: Store, wanted: str, preset: str | None, run_id: str | None) -> dict[str, Any]:
-    if not wanted:
-        raise HarnessError("show: an episode id or a scenario's id is needed, found ''")
     if run_id is not None:
         known_run(store, run_id)
     key = {"wanted": wanted, "preset": preset, "run": run_id}
@@ -173,8 +209,10 @@ def _reading(kind: str, signal: float | None, fired: bool, unknown: bool) -> str
 
 def _amount(kind: str, value: float) -> str:
     """A signal in the unit in which people think of it; guards come and go, stores stay."""
-    known = catalogue().get(kind)
-    return known.shown(value) if known is not None else f"{value:.4g}"
+    try:
+        return guard_class(kind).shown(value)
+    except PresetError:
+        return f"{value:.4g}"
 
 
 def _conditions(iterations: list[dict[str, Any]]) -> str:

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from harness.errors import ReaderGone
 from harness.prices import PICO_PER_USD
+from harness.text import CONTROL, inert
 
 GROUP_STYLES = {
     "success": "green", "paused": "yellow", "limit": "magenta", "stuck": "red",
@@ -29,12 +30,6 @@ GROUP_STYLES = {
 Justify = Literal["left", "right"]
 #: Below this width nothing can be read.
 MIN_WIDTH = 40
-#: Control characters, and what turns, hides or breaks text: marks of direction, characters
-#: without width, line separators, lone surrogates, tags.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
-    "\ud800-\udfff\ufeff\U000e0000-\U000e007f]"
-)
 
 
 class _Console(Console):
@@ -54,11 +49,6 @@ def out() -> Console:
 def err() -> Console:
     """Standard error."""
     return _Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
-
-
-def inert(text: str) -> str:
-    """Text whose control characters are shown as code points."""
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plain(text: str, *, most: int | None = None) -> str:
@@ -136,7 +126,7 @@ def json_line(record: dict[str, Any]) -> None:
     except ValueError:
         line = json.dumps(_finite(record), ensure_ascii=ascii_only, default=str)
     # What is left are characters inside texts; escaped they mean the same.
-    write(_CONTROL.sub(_json_escape, line) + "\n")
+    write(CONTROL.sub(_json_escape, line) + "\n")
 
 
 def write(text: str) -> None:

@@ -12,11 +12,11 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from harness import cli_verbs
-from harness.cli_app import app
+from harness.cli import verbs
+from harness.cli.app import app
 from harness.errors import HarnessError, Interrupted, ReaderGone
 
-__all__ = ["app", "cli_verbs", "main"]
+__all__ = ["app", "main", "verbs"]
 
 
 @app.callback(invoke_without_command=True)
@@ -73,7 +73,7 @@ def _interrupted(words: str) -> int:
 
 def _fail(error: Exception, debug: bool) -> NoReturn:
     """One line for people; the traceback only for those who ask for it."""
-    from harness.terminal import inert
+    from harness.text import inert
 
     if type(error).__name__ == "NoArgsIsHelpError":
         # `harness` alone: the help is already on the screen.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import terminal
+from harness.cli import terminal
 from harness.errors import HarnessError, ImportFormatError, Interrupted, ScenarioError, choices
 from harness.files import bundled_scenarios, find, note_id, parse, read_raw
 from harness.preset import DEFAULTS, load_preset, load_presets

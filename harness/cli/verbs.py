@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli_app import BY, DEFAULT_STORE, LISTED, TOPICS, JsonOption, StoreOption, app, one_of
+from harness.cli.app import BY, DEFAULT_STORE, LISTED, TOPICS, JsonOption, StoreOption, app, one_of
 
 
 @app.command()
@@ -58,9 +58,9 @@ def run(
       harness run mine.jsonl -p balanced -p ./my.toml
       harness run recordings/ -p observe --workers 2
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_run
+    from harness.cli import run
 
-    cli_run.run(
+    run.run(
         paths or [], preset or [], store, workers=workers, observe=observe,
         repetitions=repetitions, name=name, resume=resume, as_json=json,
     )  # fmt: skip
@@ -69,7 +69,11 @@ def run(
 @app.command()
 def show(
     episode: Annotated[
-        str, typer.Argument(help="Episode id (or its beginning), or a scenario's id.")
+        str,
+        typer.Argument(
+            help="Episode id (or its beginning), a scenario's id, or a scenario file, which is "
+            "replayed (cases.jsonl::id names one of several)."
+        ),
     ],
     preset: Annotated[
         str | None, typer.Option("--preset", "-p", help="Of a scenario: under this preset.")
@@ -89,10 +93,11 @@ def show(
     Examples:
       harness show reflection/plateau -p reflection
       harness show 3f2a                 an episode's id, or its beginning
+      harness show mine.yaml -p my.toml         replayed, nothing is stored
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_show
+    from harness.cli import show
 
-    cli_show.show(store, episode, preset, in_run, as_json=json)
+    show.show(store, episode, preset, in_run, as_json=json)
 
 
 @app.command("list")
@@ -124,9 +129,9 @@ def list_(
       harness list episodes --reason stagnation --preset balanced
       harness list scenarios recordings/
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_read
+    from harness.cli import read
 
-    cli_read.list_(
+    read.list_(
         one_of("list", what, LISTED), store, paths or [], run_id=in_run, presets=preset or [],
         reasons=reason or [], as_json=json,
     )  # fmt: skip
@@ -155,9 +160,9 @@ def exits(
       harness exits --by family
       harness exits --by run        the trend over runs
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_read
+    from harness.cli import read
 
-    cli_read.exits(store, one_of("exits: --by", by, BY), in_run or [], as_json=json)
+    read.exits(store, one_of("exits: --by", by, BY), in_run or [], as_json=json)
 
 
 @app.command()
@@ -173,9 +178,9 @@ def validate(
     Example:
       harness validate recordings/ my.toml
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_run
+    from harness.cli import run
 
-    cli_run.validate(paths, as_json=json)
+    run.validate(paths, as_json=json)
 
 
 @app.command()
@@ -214,15 +219,15 @@ def score(
       harness score --details
       harness score --health --family reflection
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_score
+    from harness.cli import score
 
     if health:
         from harness.score import HealthLimits
 
         limits = HealthLimits(quick_share, within_rounds, stagnation_share, limit_share)
-        cli_score.health_check(store, in_run, preset or [], family or [], limits, as_json=json)
+        score.health_check(store, in_run, preset or [], family or [], limits, as_json=json)
     else:
-        cli_score.score(store, in_run, preset or [], details=details, as_json=json)
+        score.score(store, in_run, preset or [], details=details, as_json=json)
 
 
 @app.command("import")
@@ -241,9 +246,9 @@ def import_(
     Example:
       harness import tau-bench gpt-4o-airline.json -o tau.jsonl
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_run
+    from harness.cli import run
 
-    cli_run.import_(format, path, output, force=force, as_json=json)
+    run.import_(format, path, output, force=force, as_json=json)
 
 
 @app.command()
@@ -263,9 +268,9 @@ def sql(
       harness sql "SELECT guard, count(*) FROM signals WHERE fired GROUP BY guard"
       harness sql "FROM exits" --limit 0 --json > exits.jsonl
     """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness import cli_read
+    from harness.cli import read
 
-    cli_read.sql(store, query, limit, as_json=json)
+    read.sql(store, query, limit, as_json=json)
 
 
 @app.command()
@@ -275,10 +280,13 @@ def docs(
 ) -> None:
     """Print documentation generated from the code: Markdown, or JSON schema for `scenario`."""
     from harness import docs as documentation
-    from harness import terminal
+    from harness.cli import terminal
 
     text = documentation.page(one_of("docs", topic, TOPICS), app)
     if json:
         terminal.json_line({"topic": topic, "text": text})
     else:
         terminal.write(text)
+
+
+from harness.cli import verbs_compare, verbs_lint  # noqa: E402, F401 - listed behind these

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import terminal
+from harness.cli import terminal
 from harness.errors import HarnessError, choices
 from harness.guards import catalogue
 from harness.store.database import Store

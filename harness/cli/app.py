@@ -41,7 +41,7 @@ BY = ("preset", "family", "model", "run")
 #: What can be listed.
 LISTED = ("scenarios", "presets", "guards", "importers", "runs", "episodes")
 #: Documentation that is generated from the code.
-TOPICS = ("guards", "presets", "chain", "tables", "importers", "cli", "scenario")
+TOPICS = ("guards", "presets", "chain", "tables", "importers", "lint", "cli", "scenario")
 
 
 def one_of(what: str, found: str, allowed: tuple[str, ...]) -> str:

@@ -1,0 +1,1 @@
+"""A baseline against a candidate: sides, pairs, statistics, and the words for them."""
