@@ -190,3 +190,12 @@ def test_hostile_names_are_shown_and_do_nothing(project):
     result.assert_outcomes(failed=1)
     assert "\u001b[31m <b>" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*a/\\u001b[[]31m <b>[[]red]*under mine: expected*"])
+
+
+def test_on_github_the_change_is_annotated_where_it_is_expected(project, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    project.loosen(0.3)
+    result = project.run()
+    where = "title=A loop ends otherwise than expected,file=scenarios/draft.yaml,line=13"
+    words = "mine/draft under mine: expected stagnation in iteration 4, observed stagnation in*3"
+    result.stderr.fnmatch_lines([f"::error {where}::{words}"])
