@@ -67,7 +67,7 @@ def accept(changes: Sequence[Change]) -> tuple[list[Change], list[str]]:
                 f"{path}:{line}: expect.{preset}: the members of this family share one "
                 f"expectation, but end differently: {found}"
             )
-        else:
+        elif same[0].after != same[0].before:
             files.setdefault(path, []).append(same[0])
     written = []
     for path, wanted in files.items():

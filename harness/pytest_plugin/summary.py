@@ -38,7 +38,6 @@ class Summary:
         self._exits: dict[str, Counter[str]] = {}
         self._changes: list[dict[str, Any]] = []
         self._accepted: list[dict[str, Any]] = []
-        self._broken: list[tuple[str, str]] = []
         self._notes: list[str] = []
 
     def pytest_sessionstart(self) -> None:
@@ -81,10 +80,10 @@ class Summary:
         return None
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Write what was accepted, and close the run."""
-        if self._settings.mode in ("update", "new"):
-            self._write(self._accepted)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write what was accepted, and close the run; what cannot be written is a failure."""
+        if self._settings.mode in ("update", "new") and self._write(self._accepted):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         store = self._settings.store
         if store is not None and self._exits:
             from harness.run import complete
@@ -94,7 +93,8 @@ class Summary:
             shown = os.path.relpath(store, self._config.invocation_params.dir)
             self._notes.append(f"run {self._settings.run_id} is in {shown}")
 
-    def _write(self, proposals: list[dict[str, Any]]) -> None:
+    def _write(self, proposals: list[dict[str, Any]]) -> list[str]:
+        """Rewrite the files; what could not be written, one line each."""
         from harness.rewrite import Change, accept
         from harness.scenario import Expectation
 
@@ -115,14 +115,14 @@ class Summary:
             plural = "s" if len(written) != 1 else ""
             self._notes.append(f"{len(written)} expectation{plural} written: {', '.join(files)}")
         self._notes += [f"not written: {problem}" for problem in problems]
+        return problems
 
     def _short(self, path: str) -> str:
         return os.path.relpath(path, self._config.invocation_params.dir)
 
     def _open(self) -> list[dict[str, Any]]:
         """Changes that nobody has accepted yet."""
-        accepted = [id(change) for change in self._accepted]
-        return [change for change in self._changes if id(change) not in accepted]
+        return [change for change in self._changes if change not in self._accepted]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Exit reasons by preset, and what changed."""
@@ -195,7 +195,8 @@ class Summary:
             if answer in ("y", "a"):
                 wanted.append(change)
         self._notes.clear()
-        self._write(wanted)
+        # Members of a family that are as expected have a say in what is written.
+        self._write(wanted + self._accepted)
         write("\n" + "\n".join(self._notes or ["nothing written"]) + "\n")
 
     @staticmethod

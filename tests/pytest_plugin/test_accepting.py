@@ -85,6 +85,10 @@ def test_members_of_a_family_that_end_differently_are_left_alone(project):
     )
     project.write("scenarios/family.yaml", text)
     result = project.run("scenarios/family.yaml", "--harness-update")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["not written: *family.yaml:1: expect.reflection: the members *"])
+    assert project.read("scenarios/family.yaml") == text
+    result = review(project, "a\n")
     result.stdout.fnmatch_lines(["not written: *family.yaml:1: expect.reflection: the members *"])
     assert project.read("scenarios/family.yaml") == text
 
