@@ -21,6 +21,7 @@ from harness.played import can_stay_unplayed, unplayed
 from harness.preset import Preset
 from harness.pytest_plugin import recorder_of, settings_of
 from harness.pytest_plugin.presets import Presets
+from harness.pytest_plugin.settings import BARE
 from harness.scenario import Expectation, Scenario
 from harness.text import inert
 from harness.turns import Tape, prepare
@@ -88,6 +89,8 @@ class ScenarioNode(pytest.Collector):
 
 def _expectations(parent: pytest.Collector, scenario: Scenario, raw: Raw) -> Iterator[pytest.Item]:
     settings = settings_of(parent.config)
+    if not scenario.expect:
+        parent.config.stash[BARE] = parent.config.stash.get(BARE, 0) + 1
     names = [name for name in scenario.expect if not settings.only or name in settings.only]
     if settings.mode != "check":
         names += [name for name in settings.only if name not in scenario.expect]

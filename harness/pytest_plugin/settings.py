@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
+#: How many scenarios were met that expect nothing of any preset.
+BARE = pytest.StashKey[int]()
 #: Variables by which continuous integration is told; there no expectation is ever rewritten.
 CI = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITLAB_CI", "JENKINS_URL", "TEAMCITY_VERSION")
 Mode = Literal["check", "update", "new", "review"]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
-from harness.pytest_plugin.settings import Settings
+from harness.pytest_plugin.settings import BARE, Settings
 from harness.text import inert
 
 #: Changes listed in the summary; the rest is counted.
@@ -126,7 +126,8 @@ class Summary:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Exit reasons by preset, and what changed."""
-        if not self._exits:
+        bare = self._config.stash.get(BARE, 0) if self._settings.mode == "check" else 0
+        if not self._exits and not bare:
             return
         write = terminalreporter.write_line
         terminalreporter.ensure_newline()
@@ -149,6 +150,11 @@ class Summary:
                 write(f"  ... and {len(changed) - MOST} more")
         if left and self._settings.mode == "check":
             write("accept what was observed: pytest --harness-update (or --harness-review)")
+        if bare:
+            write(
+                f"{bare} scenario{'s expect' if bare > 1 else ' expects'} nothing yet; add it with: "
+                "pytest --harness-preset NAME --harness-update-new-only"
+            )
         for note in self._notes:
             write(note)
         self._annotate(changed)

@@ -199,3 +199,10 @@ def test_on_github_the_change_is_annotated_where_it_is_expected(project, monkeyp
     where = "title=A loop ends otherwise than expected,file=scenarios/draft.yaml,line=13"
     words = "mine/draft under mine: expected stagnation in iteration 4, observed stagnation in*3"
     result.stderr.fnmatch_lines([f"::error {where}::{words}"])
+
+
+def test_a_scenario_that_expects_nothing_is_pointed_at(project):
+    project.write("scenarios/draft.yaml", DRAFT.partition("expect:")[0])
+    result = project.run()
+    result.assert_outcomes()
+    result.stdout.fnmatch_lines(["1 scenario expects nothing yet; add it with: pytest --harness-*"])
