@@ -151,10 +151,9 @@ class Summary:
         if left and self._settings.mode == "check":
             write("accept what was observed: pytest --harness-update (or --harness-review)")
         if bare:
-            write(
-                f"{bare} scenario{'s expect' if bare > 1 else ' expects'} nothing yet; add it with: "
-                "pytest --harness-preset NAME --harness-update-new-only"
-            )
+            words = "scenarios expect" if bare > 1 else "scenario expects"
+            how = "pytest --harness-preset NAME --harness-update-new-only"
+            write(f"{bare} {words} nothing yet; add it with: {how}")
         for note in self._notes:
             write(note)
         self._annotate(changed)
