@@ -161,7 +161,7 @@ def _chain() -> str:
 
 
 def _tables() -> str:
-    from harness.store.database import describe_schema
+    from harness.store.schema import describe_schema
 
     parts = ["# Tables and views of the store"]
     parts.append(

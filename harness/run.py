@@ -12,9 +12,9 @@ from pathlib import Path
 from harness import __version__
 from harness.errors import HarnessError, ScenarioError, StoreError
 from harness.files import find, read_raw
+from harness.otlp import otlp_wanted
 from harness.preset import Preset
 from harness.store.database import Store
-from harness.telemetry import otlp_wanted
 from harness.worker import Job, batches, chunked
 
 

@@ -11,34 +11,23 @@ over OTLP/HTTP, best effort, and what was dropped or refused is counted.
 from __future__ import annotations
 
 import math
-import os
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import Event, ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import AttributeValue
 
 from harness import conventions as names
 from harness.episode import Episode
-from harness.errors import HarnessError
 from harness.ids import span_ids, trace_id
 from harness.trace import Call, Iteration, Reply
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _UNSET = Status(StatusCode.UNSET)
 _MS = 1_000_000  # ns in a ms
-#: Spans that may wait for the OTLP endpoint; more are dropped and counted.
-QUEUE_SPANS = 2**17
-#: A failed export that took longer than this found no backend, its retries included ...
-PATIENCE_S = 1.0
-#: ... which is then left alone for this long, so that not every batch waits for it.
-COOL_DOWN_S = 30.0
 Attributes = dict[str, AttributeValue]
 
 
@@ -59,7 +48,7 @@ class Projector:
     """
 
     def __init__(self, version: str) -> None:
-        self._resource = _resource()
+        self.resource = resource()
         self._scope = InstrumentationScope("harness", version, names.SCHEMA_URL)
 
     def project(self, episode: Episode, episode_id: str, start_ns: int) -> Traced:
@@ -139,7 +128,7 @@ class Projector:
             name=name,
             context=context,
             parent=parent,
-            resource=self._resource,
+            resource=self.resource,
             attributes=attributes,
             events=events,
             kind=SpanKind.CLIENT if name.startswith(names.CHAT) else SpanKind.INTERNAL,
@@ -294,105 +283,9 @@ def _episode_attributes(episode: Episode, episode_id: str) -> Attributes:
     return attributes
 
 
-def _resource() -> Resource:
+def resource() -> Resource:
     """What the standard variables say; the service is ``harness`` where they name none."""
     found = Resource.create()
     if str(found.attributes["service.name"]).startswith("unknown_service"):
         return found.merge(Resource({"service.name": "harness"}))
     return found
-
-
-class _Counting(SpanExporter):
-    """Passes spans on and counts what the backend took."""
-
-    def __init__(self, inner: SpanExporter) -> None:
-        self._inner = inner
-        self._resume_at = 0.0
-        self.taken = 0
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        begun = time.monotonic()
-        if begun < self._resume_at:
-            return SpanExportResult.FAILURE
-        result = self._inner.export(spans)
-        if result is SpanExportResult.SUCCESS:
-            self.taken += len(spans)
-        elif time.monotonic() - begun > PATIENCE_S:
-            self._resume_at = time.monotonic() + COOL_DOWN_S
-        return result
-
-    def shutdown(self) -> None:
-        self._inner.shutdown()
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        return self._inner.force_flush(timeout_millis)
-
-
-class OtlpSink:
-    """Sends spans to the OTLP/HTTP endpoint that the standard variables name, best effort.
-
-    The batch processor drops silently when its queue is full, so what is lost is counted here:
-    spans handed in that the backend did not confirm.
-
-    Raises:
-        HarnessError: A standard variable has a value that cannot be used.
-    """
-
-    def __init__(self, exporter: SpanExporter | None = None) -> None:
-        try:
-            if exporter is None:
-                from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-                exporter = OTLPSpanExporter()
-            self._exporter = _Counting(exporter)
-            # A replay makes spans faster than any backend takes them; the SDK's own queue of 2,048
-            # would drop most of a healthy run.
-            queue = None if "OTEL_BSP_MAX_QUEUE_SIZE" in os.environ else QUEUE_SPANS
-            self._processor = BatchSpanProcessor(self._exporter, max_queue_size=queue)
-            # The provider is asked for nothing but the sampler that the variables name.
-            self._sampler = TracerProvider(shutdown_on_exit=False).sampler
-        except ValueError as error:
-            raise HarnessError(f"telemetry: a variable OTEL_*: {error}") from None
-        self._lock = threading.Lock()
-        self._told = 0
-        self.sent = 0
-
-    def send(self, traced: Traced) -> None:
-        """Hand in the spans of one episode; sampled by trace id where a sampler is configured."""
-        root = traced.spans[-1]
-        decision = self._sampler.should_sample(None, traced.trace_id, root.name)
-        if not decision.decision.is_sampled():  # type: ignore[no-untyped-call]
-            return
-        for span in traced.spans:
-            self._processor.on_end(span)
-        with self._lock:
-            self.sent += len(traced.spans)
-
-    def flush(self) -> int:
-        """Wait for what is on its way; how many spans were lost since the last flush.
-
-        A dead backend delays this by one export, as long as the exporter's timeout.
-        """
-        self._processor.force_flush()
-        lost = self.sent - self._exporter.taken
-        newly, self._told = lost - self._told, lost
-        return newly
-
-    def close(self) -> int:
-        """Flush and shut down; how many spans were lost since the last flush."""
-        lost = self.flush()
-        self._processor.shutdown()  # type: ignore[no-untyped-call]
-        return lost
-
-
-def otlp_wanted() -> bool:
-    """Whether the standard variables name an OTLP endpoint (and do not disable the SDK)."""
-    if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return False
-    exporters = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
-    if "otlp" not in (name.strip() for name in exporters.split(",")):
-        return False
-    return bool(
-        os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
-        or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-    )

@@ -17,11 +17,12 @@ from harness.errors import HarnessError
 from harness.files import Raw, parse
 from harness.ids import episode_id
 from harness.loop import pair_key, run_episode
+from harness.otlp import OtlpSink
 from harness.preset import Preset
 from harness.scenario import Scenario
-from harness.store.database import to_arrow
 from harness.store.rows import Rows
-from harness.telemetry import OtlpSink, Projector
+from harness.store.schema import to_arrow
+from harness.telemetry import Projector
 from harness.turns import Tape, prepare
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from harness.errors import HarnessError
+from harness.otlp import OtlpSink
 from harness.preset import load_presets
 from harness.run import run
 from harness.store.database import Store
-from harness.telemetry import OtlpSink, Projector
+from harness.telemetry import Projector
 from tests.examples import call, preset, scenario, scored, step
 from tests.examples import run as replay
 from tests.stored import ODD, jsonl

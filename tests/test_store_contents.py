@@ -6,8 +6,9 @@ import pytest
 
 from harness.preset import load_presets
 from harness.run import run
-from harness.store.database import Store, arrow_schemas, describe_schema, to_arrow
+from harness.store.database import Store
 from harness.store.rows import EPISODE_TABLES, SHARED_TABLES, Rows
+from harness.store.schema import arrow_schemas, describe_schema, to_arrow
 from tests.examples import call, scenario, step
 from tests.stored import ODD, jsonl, refusal
 

@@ -10,7 +10,8 @@ from harness.guards.max_iterations import MaxIterations
 from harness.guards.quality import Quality
 from harness.guards.spin import Spin
 from harness.ids import episode_id, span_ids, trace_id
-from harness.telemetry import Projector, otlp_wanted
+from harness.otlp import otlp_wanted
+from harness.telemetry import Projector
 from tests.examples import PRICED, call, preset, run, scored, step
 
 START_NS = 1_700_000_000_000_000_000

@@ -6,11 +6,8 @@ has no queue; readers take no lock and are let in between two writes. Nobody kee
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +16,9 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from harness.errors import HarnessError, StoreError
-from harness.fingerprint import digest
-from harness.store.rows import EPISODE_TABLES, SHARED_TABLES, Rows
+from harness.errors import StoreError
+from harness.store.rows import EPISODE_TABLES, SHARED_TABLES
+from harness.store.schema import schema_digest, schema_sql
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,62 +33,6 @@ _NO_NETWORK = {
 }
 #: For queries that users write: nothing outside the file can be read, written or changed.
 _SEALED = {**_NO_NETWORK, "enable_external_access": "false", "lock_configuration": "true"}
-
-
-@cache
-def schema_sql() -> str:
-    """The commented schema: tables, then views."""
-    folder = files("harness.store")
-    return "\n".join(folder.joinpath(f"{n}.sql").read_text("utf-8") for n in ("schema", "views"))
-
-
-@cache
-def _schema_digest() -> str:
-    return digest("schema", schema_sql())
-
-
-@cache
-def arrow_schemas() -> dict[str, pa.Schema]:
-    """Arrow schema of each table, read off the SQL schema so that it is written once."""
-    with duckdb.connect(":memory:") as connection:
-        connection.execute(schema_sql())
-        return {
-            name: connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
-            for name in (*EPISODE_TABLES, *SHARED_TABLES)
-        }
-
-
-def to_arrow(rows: Rows) -> dict[str, pa.Table]:
-    """Rows as Arrow tables, empty ones left out.
-
-    Raises:
-        HarnessError: A number that no column can hold.
-    """
-    tables = dict(rows.tables)
-    tables["messages"] = list(rows.texts.items())
-    return {
-        name: _table(name, arrow_schemas()[name], content)
-        for name, content in tables.items()
-        if content
-    }
-
-
-def _table(name: str, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    return pa.table(
-        [_array(name, kind, column) for column, kind in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
-
-
-def _array(table: str, column: pa.Field, values: Sequence[Any]) -> pa.Array:
-    try:
-        return pa.array(values, column.type)
-    except (pa.ArrowInvalid, OverflowError):
-        largest = max((v for v in values if isinstance(v, int)), key=abs, default=None)
-        raise HarnessError(
-            f"store: {table}.{column.name}: {largest} is too large for {column.type}"
-        ) from None
 
 
 def _in_use(error: BaseException) -> bool:
@@ -129,14 +70,14 @@ class Store:
             tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
             if tables:
                 self._check_version(connection)
-                if self._schema_of(connection) == _schema_digest():
+                if self._schema_of(connection) == schema_digest():
                     return
             # Tables that are there stay; what is new within one version is added.
             connection.execute("BEGIN")
             connection.execute(schema_sql())
             connection.execute(
                 "INSERT OR REPLACE INTO store_meta VALUES ('schema_version', ?), ('schema', ?)",
-                [SCHEMA_VERSION, _schema_digest()],
+                [SCHEMA_VERSION, schema_digest()],
             )
             connection.execute("COMMIT")
 
@@ -279,7 +220,7 @@ class Store:
         """A query of our own as an Arrow table."""
         with self._connected(True) as connection:
             self._check_version(connection)
-            return connection.sql(sql, params=parameters or None).to_arrow_table()
+            return connection.cursor().sql(sql, params=parameters or None).to_arrow_table()
 
     def frame(self, sql: str, parameters: Parameters = ()) -> pd.DataFrame:
         """A query of our own as a pandas frame."""
@@ -332,24 +273,3 @@ def _line(error: BaseException) -> str:
     """An error of DuckDB in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines[:3]) if lines else type(error).__name__
-
-
-def describe_schema() -> list[tuple[str, str, str, list[tuple[str, str, str]]]]:
-    """Tables and views with their comments: name, kind, comment, (column, type, comment)."""
-    with duckdb.connect(":memory:") as connection:
-        connection.execute(schema_sql())
-        objects = connection.execute(
-            "SELECT table_name, 'table', comment FROM duckdb_tables() UNION ALL "
-            "SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal"
-        ).fetchall()
-        columns = connection.execute(
-            "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
-            "WHERE NOT internal ORDER BY table_name, column_index"
-        ).fetchall()
-    order = re.findall(r"^CREATE .*?(\w+) (?:\(|AS)$", schema_sql(), re.MULTILINE)
-    objects.sort(key=lambda row: order.index(row[0]))
-    return [
-        (name, kind, comment or "", [(c, t, note or "") for table, c, t, note in columns
-                                     if table == name])
-        for name, kind, comment in objects
-    ]  # fmt: skip

@@ -33,8 +33,9 @@ from harness.loop import run_episode
 from harness.monitor import Monitor
 from harness.preset import DEFAULTS, Preset, load_presets
 from harness.scenario import Scenario
-from harness.store.database import Store, arrow_schemas, schema_sql, to_arrow
+from harness.store.database import Store
 from harness.store.rows import Rows
+from harness.store.schema import arrow_schemas, schema_sql, to_arrow
 from harness.telemetry import Projector
 from harness.trace import Evaluation, Iteration
 from harness.turns import Tape, prepare
