@@ -17,14 +17,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from harness.scenario import (
-    Check,
-    ConfirmationCheck,
-    FileCheck,
-    GlobCheck,
-    Phase,
-    ScriptCheck,
-)
+from harness.task import Check, ConfirmationCheck, FileCheck, GlobCheck, Phase, ScriptCheck
 from harness.trace import Call, CheckResult, Turn
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.episode import Episode
 from harness.roles.perception import Perceived
-from harness.scenario import Task
+from harness.task import Task
 from harness.trace import Decision, Turn
 
 

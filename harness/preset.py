@@ -42,7 +42,7 @@ from harness.presetfile import (
     parts_from,
     settings_from,
 )
-from harness.scenario import Limits
+from harness.task import Limits
 from harness.turns import WAIT_MS
 
 SCHEMA = "harness/preset@1"

@@ -22,7 +22,8 @@ from harness.fingerprint import (
     result_print,
 )
 from harness.passages import repeats
-from harness.scenario import CallSpec, Passed, ReplySpec, Scenario, Step, Tool
+from harness.scenario import CallSpec, Passed, ReplySpec, Scenario, Step
+from harness.task import Tool
 from harness.trace import Call, Reply, Text, Turn, Usage
 
 #: A call that takes this long was waiting (SPEC: waiting is not looping).

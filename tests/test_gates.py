@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.gates import PhaseGate, RealWorkspace, ScriptedWorkspace, runs_script
-from harness.scenario import Phase
+from harness.task import Phase
 from harness.trace import Turn
 from tests.examples import call, step, turns
 

@@ -10,7 +10,7 @@ from harness.guards.patience import Patience
 from harness.guards.spin import Spin
 from harness.guards.stagnation import Stagnation
 from harness.preset import load_preset
-from harness.scenario import Limits
+from harness.task import Limits
 from tests.examples import preset
 
 

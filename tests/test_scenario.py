@@ -9,7 +9,8 @@ import pytest
 
 from harness.errors import ScenarioError
 from harness.files import Raw, parse
-from harness.scenario import MAX_DEPTH, Scenario, json_schema
+from harness.scenario import Scenario, json_schema
+from harness.task import MAX_DEPTH
 from tests.examples import call, run, step
 from tests.examples import preset as preset_of
 

@@ -15,7 +15,8 @@ from harness.live import LoopGuard
 from harness.llm import RecordedLLM
 from harness.loop import run_episode
 from harness.preset import Preset
-from harness.scenario import Scenario, Task
+from harness.scenario import Scenario
+from harness.task import Task
 from harness.testing._subject import preset_of, quiet, scenarios_of
 from harness.trace import Condition, Decision, Turn
 from harness.turns import Tape, prepare

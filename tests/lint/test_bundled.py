@@ -8,7 +8,7 @@ from harness.files import bundled_scenarios
 from harness.lint import lint
 from harness.lint.measured import measure, openings
 from harness.preset import DEFAULTS, bundled, load_preset
-from harness.scenario import Limits
+from harness.task import Limits
 
 #: What peers leave out by default: nothing ends a loop that neither repeats itself nor fails.
 PEERS = {
