@@ -81,3 +81,26 @@ def test_counts_of_bundled_scenarios() -> None:
 def test_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_live_loop_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """The README's loop around an agent that says three times the same and calls the same tool."""
+
+    class Reply:
+        text = "I look again."
+        calls = (("read", {"path": "a.py"}),)
+        score = None
+
+    class Agent:
+        def step(self, order: str | None) -> Reply:
+            return Reply()
+
+    def run_tools(calls: tuple[tuple[str, dict[str, str]], ...]) -> list[dict[str, object]]:
+        return [{"tool": tool, "args": args, "result": "x = 1"} for tool, args in calls]
+
+    (code,) = blocks("python")
+    names: dict[str, object] = {"agent": Agent(), "run_tools": run_tools}
+    exec(code, names)  # noqa: S102 - our own
+    guard = names["guard"]
+    assert guard.decision.ends
+    assert capsys.readouterr().out.startswith("spin after 3 iterations")
