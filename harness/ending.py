@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from harness.decide import is_pause
+from harness.guards import Guard
 from harness.history import History
 from harness.preset import Preset
 from harness.scenario import Scenario
-from harness.trace import Decision, ExitReason, Iteration, Replay, Status, Turn
+from harness.trace import Condition, Decision, ExitReason, Iteration, Replay, Status, Turn
 
 #: Reasons why a model stops talking by itself.
 _OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence"})
@@ -55,7 +56,7 @@ def settle(
             reason=reason,
             guard=winner.name,
             source="explicit",
-            message=_message(reason, winner.name, length, preset, history),
+            message=_message(reason, winner, length, preset, history),
             needs_human=weak or winner.action == "escalate",
             replay="diverged" if diverged else "exact",
         )
@@ -110,21 +111,32 @@ def _weak(history: History, escalate_below: float) -> bool:
     return best > 1 - escalate_below if history.direction == "lower" else best < escalate_below
 
 
-def _message(reason: ExitReason, guard: str, length: int, preset: Preset, history: History) -> str:
+def _message(
+    reason: ExitReason, winner: Condition, length: int, preset: Preset, history: History
+) -> str:
     unit = "iteration" if length == 1 else "iterations"
     if reason is ExitReason.MAX_ITERATIONS:
         return f"loop engine iteration budget reached after {length} {unit}"
     if reason is ExitReason.QUALITY_REACHED and history.scores:
         return f"quality threshold reached with score {history.scores[-1]:g} after {length} {unit}"
-    found = preset.guards.get(guard)
+    found = preset.guards.get(winner.name)
     if found is None:
         return f"{reason.value.replace('_', ' ')} after {length} {unit}"
     sign = found.compares(history.direction)
-    signal = found.shown(found.signal(history))
+    signal = found.signal(history)
+    limit = _level(found, winner.action, signal)
     return (
-        f"{reason.value.replace('_', ' ')} after {length} {unit}: guard {guard}, "
-        f"{found.measures} is {signal} ({sign} {found.shown(found.threshold)})"
+        f"{reason.value.replace('_', ' ')} after {length} {unit}: guard {winner.name}, "
+        f"{found.measures} is {found.shown(signal)} ({sign} {found.shown(limit)})"
     )
+
+
+def _level(guard: Guard, action: str, signal: float) -> float:
+    """The level of a ladder that took this action; the threshold where there is no such ladder."""
+    if not isinstance(guard.action, Mapping):
+        return guard.threshold
+    reached = [float(level) for level, step in guard.action.items() if step == action]
+    return max((level for level in reached if level <= signal), default=guard.threshold)
 
 
 def _end_message(scenario: Scenario, finished: bool, length: int) -> str:

@@ -47,6 +47,11 @@ TALK = step(text="All done.", finish_reason="stop")
             scored(0.5, 0.51, 0.52),
         ),
         (
+            "tool budget after 3 iterations: guard it, tool calls made is 3 (>= 3)",
+            ToolBudget(threshold=1, on_fire={"1": "warn", "3": "stop", "9": "stop"}),
+            4 * [READ],
+        ),
+        (
             "the recording ends after 2 iterations with nothing decided",
             Quality(),
             scored(0.1, 0.2),
