@@ -26,8 +26,8 @@ from harness.roles.perception import Perceived, PerceptionStage
 from harness.roles.reflection import ReflectionStage
 from harness.roles.spin_layers import SpinStage
 from harness.roles.verification import VerificationStage
-from harness.task import Task
 from harness.stages import Now, Stage, Ties
+from harness.task import Task
 from harness.trace import Condition, Decision, ExitReason, Iteration, Turn
 from harness.workorder import Orders, work_order
 

@@ -252,3 +252,46 @@ def _detectable(question: Question, means: Sequence[float], level: float) -> flo
     # Minimum detectable effect (Bloom 1995): both quantiles, in standard errors.
     t = stats.t(max(1, n - 1))
     return float((t.ppf(1 - level) + t.ppf(POWER)) * spread / math.sqrt(n))
+
+
+def beta_quantile(p: float, a: float, b: float) -> float:
+    """The value below which a share ``p`` of the Beta(a, b) distribution lies."""
+    from scipy import stats
+
+    return float(stats.beta(a, b).ppf(p))
+
+
+def proportion_interval(hits: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Exact interval of a share (Clopper, Pearson 1934); 0 to 1 where nothing was counted."""
+    tail = (1 - level) / 2
+    low = beta_quantile(tail, hits, n - hits + 1) if hits else 0.0
+    high = beta_quantile(1 - tail, hits + 1, n - hits) if hits < n else 1.0
+    return low, high
+
+
+def ratio_interval(
+    tops: Sequence[float], bottoms: Sequence[float], clusters: Sequence[str], level: float = 0.95
+) -> tuple[float | None, float | None]:
+    """Bootstrap by cluster of sum(tops) / sum(bottoms), BCa up to 5,000 clusters (Efron 1987).
+
+    ``None`` where there are fewer than two clusters, or all are alike.
+    """
+    import numpy as np
+    from scipy import stats
+
+    _, at = np.unique(np.asarray(clusters), return_inverse=True)
+    pair = (np.bincount(at, np.asarray(tops)), np.bincount(at, np.asarray(bottoms)))
+    pair = (pair[0][pair[1] > 0], pair[1][pair[1] > 0])
+    n = len(pair[0])
+    if n < 2 or len(np.unique(pair[0] / pair[1])) < 2:
+        return None, None
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        found = stats.bootstrap(
+            pair, lambda top, bottom, axis: top.sum(axis) / bottom.sum(axis), paired=True,
+            confidence_level=level, n_resamples=min(RESAMPLES, max(_LEAST, _INTERVAL // n)),
+            vectorized=True, batch=max(1, _BATCH // n), rng=np.random.default_rng(SEED),
+            method="BCa" if n <= 5_000 else "percentile",
+        ).confidence_interval  # fmt: skip
+    low, high = float(found.low), float(found.high)
+    return (low, high) if low == low and high == high else (None, None)

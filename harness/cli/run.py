@@ -210,7 +210,7 @@ def _files(paths: list[str], problems: list[str]) -> list[Path]:
 
 def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) -> None:
     """Convert into a temporary file beside the target, so that a failure leaves nothing behind."""
-    from harness.importers import get, recordings
+    from harness.importers import Missing, get, recordings
 
     importer = get(name)
     if output.suffix != ".jsonl":
@@ -223,6 +223,7 @@ def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) 
         raise HarnessError(f"import: --output: folder {output.parent} does not exist")
     outcomes: dict[str, int] = {}
     reasons: dict[str, int] = {}
+    missing = Missing()
     steps = number = 0
     bar = terminal.ProgressBar("importing")
     part = output.with_name(output.name + ".part")
@@ -236,6 +237,7 @@ def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) 
                 reason = recorded.get("exit_reason") or "unknown"
                 reasons[reason] = reasons.get(reason, 0) + 1
                 steps += len(recording["steps"])
+                missing.add(recording)
                 bar.update(number, number)
             file.close()
             if number == 0:
@@ -249,6 +251,7 @@ def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) 
         terminal.json_line({
             "format": name, "recordings": number, "steps": steps, "outcomes": outcomes,
             "exit_reasons": reasons, "lacks": lacks, "exit_reason_from": importer.EXIT_REASON,
+            "missing": missing.all, "missing_in_part": missing.some,
             "output": str(output),
         })  # fmt: skip
         return
@@ -258,6 +261,7 @@ def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) 
     console.print("exit reason: " + _counted(reasons))
     console.print(f"exit reason comes from: {importer.EXIT_REASON}")
     console.print("the source lacks: " + ("; ".join(lacks) or "nothing"))
+    console.print(f"missing here, {missing.words()}")
 
 
 def _counted(counts: dict[str, int]) -> str:

@@ -16,8 +16,9 @@ from typing import Any, Protocol, cast
 
 from harness.errors import ImportFormatError, choices
 from harness.importers._base import shown
+from harness.importers._missing import Missing
 
-__all__ = ["ImporterModule", "available", "get", "recordings"]
+__all__ = ["ImporterModule", "Missing", "available", "get", "recordings"]
 
 
 class ImporterModule(Protocol):

@@ -130,6 +130,21 @@ def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
         ImportFormatError: The file cannot be read, a line is too long or is not JSON, or no
             line holds anything.
     """
+    for place, raw in _raw_lines(path, "JSON Lines"):
+        yield place, _parsed(raw, place)
+
+
+def text_lines(path: Path, expected: str) -> Iterator[tuple[Place, str]]:
+    """Each non-empty line of a text file, with its place; ``expected`` says what it should hold.
+
+    Raises:
+        ImportFormatError: As ``json_lines``, and where a line is not UTF-8.
+    """
+    for place, raw in _raw_lines(path, expected):
+        yield place, _decoded(raw, place)
+
+
+def _raw_lines(path: Path, expected: str) -> Iterator[tuple[Place, bytes]]:
     empty = True
     with _opened(path) as file:
         number = 0
@@ -140,9 +155,9 @@ def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
                 raise place.error(f"a line may hold at most {MAX_LINE_BYTES} bytes")
             if raw.strip():
                 empty = False
-                yield place, _parsed(raw.rstrip(b"\r\n"), place)
+                yield place, raw.rstrip(b"\r\n")
     if empty:
-        raise ImportFormatError(f"{path}: the file is empty; expected JSON Lines")
+        raise ImportFormatError(f"{path}: the file is empty; expected {expected}")
 
 
 def json_document(path: Path) -> Any:
@@ -199,12 +214,10 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _parsed(raw: bytes, place: Place) -> Any:
+    text = _decoded(raw, place)
     try:
-        text = raw.decode("utf-8-sig")
         value = json.loads(text)
         return mended(value) if "\\ud" in text.lower() else value
-    except UnicodeDecodeError as error:
-        raise place.error(f"not UTF-8: byte {error.start} is {raw[error.start]:#04x}") from error
     except json.JSONDecodeError as error:
         # A line knows its own number; a whole document learns it from the parser.
         where = (
@@ -215,3 +228,10 @@ def _parsed(raw: bytes, place: Place) -> Any:
         raise place.error("nested too deeply") from error
     except ValueError as error:
         raise place.error("holds an integer of too many digits") from error
+
+
+def _decoded(raw: bytes, place: Place) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise place.error(f"not UTF-8: byte {error.start} is {raw[error.start]:#04x}") from error

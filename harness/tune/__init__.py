@@ -1,0 +1,1 @@
+"""Tuning: which thresholds to use, what they buy, and how sure that is, from one observed run."""
