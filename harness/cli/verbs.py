@@ -289,4 +289,10 @@ def docs(
         terminal.write(text)
 
 
-from harness.cli import verbs_compare, verbs_lint  # noqa: E402, F401 - listed behind these
+from harness.cli import (  # noqa: E402, F401 - listed behind these
+    verbs_compare,
+    verbs_dashboard,
+    verbs_lint,
+    verbs_report,
+    verbs_tune,
+)

@@ -6,8 +6,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
-#: Queries by reader: the command line, and tuning.
-_FILES = ("queries", "tune")
+#: Queries by reader: the command line, tuning, choosing a preset, and dashboard and report.
+_FILES = ("queries", "tune", "choose", "figures", "episode")
 
 
 @cache

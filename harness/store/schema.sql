@@ -27,6 +27,19 @@ CREATE TABLE IF NOT EXISTS baselines (
 );
 COMMENT ON TABLE baselines IS 'Runs that were accepted under a name, to compare later ones with';
 
+CREATE TABLE IF NOT EXISTS labels (
+    content_hash   VARCHAR NOT NULL,
+    exit_reason    VARCHAR NOT NULL,
+    exit_iteration INTEGER NOT NULL,
+    label          VARCHAR NOT NULL,
+    note           VARCHAR NOT NULL,
+    scenario       VARCHAR NOT NULL,
+    labelled_ms    BIGINT NOT NULL,
+    PRIMARY KEY (content_hash, exit_reason, exit_iteration)
+);
+COMMENT ON TABLE labels IS 'What a reader said of a stop: it holds for every episode of the same content that ends there for this reason';
+COMMENT ON COLUMN labels.label IS 'right, false (going on would have paid) or late';
+
 CREATE TABLE IF NOT EXISTS presets (
     preset_hash VARCHAR NOT NULL,
     name        VARCHAR NOT NULL,
@@ -263,6 +276,17 @@ CREATE TABLE IF NOT EXISTS lessons (
 );
 COMMENT ON TABLE lessons IS 'The feedback log: what was tried and did not work';
 
+CREATE TABLE IF NOT EXISTS readings (
+    content_hash VARCHAR NOT NULL,
+    base         VARCHAR NOT NULL,
+    kind         VARCHAR NOT NULL,
+    settings     VARCHAR NOT NULL,
+    signals      DOUBLE[] NOT NULL
+);
+COMMENT ON TABLE readings IS 'Signals of guards that no run observed, worked out from the recordings for tuning; may be deleted';
+COMMENT ON COLUMN readings.base IS 'Hash of all else that a signal depends on: mechanisms, models, waiting time, normalisation, version';
+COMMENT ON COLUMN readings.settings IS 'JSON: structural settings, those of a combination''s parts included';
+
 CREATE TABLE IF NOT EXISTS spans (
     run_id     VARCHAR NOT NULL,
     episode_id VARCHAR NOT NULL,
@@ -280,3 +304,46 @@ CREATE TABLE IF NOT EXISTS spans (
 COMMENT ON TABLE spans IS 'The OpenTelemetry spans, as they would be exported';
 COMMENT ON COLUMN spans.attributes IS 'JSON object';
 COMMENT ON COLUMN spans.events IS 'JSON list of events with name, time and attributes';
+
+CREATE TABLE IF NOT EXISTS tuning (
+    run_id             VARCHAR NOT NULL,
+    grouping           VARCHAR NOT NULL,
+    role               VARCHAR NOT NULL,
+    part               VARCHAR NOT NULL,
+    words              VARCHAR NOT NULL,
+    preset             VARCHAR,
+    objective          VARCHAR NOT NULL,
+    unit               VARCHAR NOT NULL,
+    episodes           BIGINT NOT NULL,
+    tasks              BIGINT NOT NULL,
+    iterations         BIGINT NOT NULL,
+    cost_pico_usd      BIGINT NOT NULL,
+    role_cost_pico_usd BIGINT NOT NULL,
+    tokens             BIGINT NOT NULL,
+    saved_pico_usd     BIGINT NOT NULL,
+    judged             BIGINT NOT NULL,
+    false_stops        BIGINT NOT NULL,
+    false_low          DOUBLE,
+    false_high         DOUBLE,
+    best_score         DOUBLE,
+    lost               DOUBLE,
+    success_low        BIGINT NOT NULL,
+    success_high       BIGINT NOT NULL,
+    exact              BIGINT NOT NULL,
+    censored           BIGINT NOT NULL,
+    diverged           BIGINT NOT NULL,
+    reasons            VARCHAR NOT NULL
+);
+COMMENT ON TABLE tuning IS 'What `harness tune` found last in a run: policies on both sides of the first split';
+COMMENT ON COLUMN tuning.grouping IS 'Group that the preset is for; empty for the common one';
+COMMENT ON COLUMN tuning.role IS 'chosen, to the end, fixed steps, current, oracle, or front';
+COMMENT ON COLUMN tuning.part IS 'train (chosen by) or held_out';
+COMMENT ON COLUMN tuning.preset IS 'JSON of the preset, NULL for what is none';
+COMMENT ON COLUMN tuning.unit IS 'What was saved: cost, tokens or iterations';
+COMMENT ON COLUMN tuning.cost_pico_usd IS 'Of all roles, the known part; role_cost_pico_usd is what others than the actor took of it';
+COMMENT ON COLUMN tuning.saved_pico_usd IS 'Against running to the end';
+COMMENT ON COLUMN tuning.judged IS 'Episodes of which a false stop can be told';
+COMMENT ON COLUMN tuning.false_low IS '95 % interval of the share of false stops, by task';
+COMMENT ON COLUMN tuning.lost IS 'How much better the best score of the whole recording is, mean over scored episodes';
+COMMENT ON COLUMN tuning.success_low IS 'Certain successes; success_high are possible ones, early stops among them';
+COMMENT ON COLUMN tuning.reasons IS 'JSON: exit reasons with their counts';

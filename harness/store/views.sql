@@ -90,26 +90,48 @@ SELECT run_id, tool, count(*) AS calls, count(*) FILTER (WHERE NOT ok) AS failed
 FROM calls GROUP BY run_id, tool;
 COMMENT ON VIEW failing_tools IS 'How often each tool was called and failed';
 
+CREATE OR REPLACE VIEW labelled AS
+SELECT content_hash,
+       max(exit_iteration) FILTER (WHERE label = 'false') AS false_until,
+       min(exit_iteration) FILTER (WHERE label = 'late') AS late_from,
+       min(exit_iteration) FILTER (WHERE label <> 'false') AS due_by
+FROM labels GROUP BY content_hash;
+COMMENT ON VIEW labelled IS 'What readers'' labels say of a scenario: up to where a stop is false, from where on it is late, by when one was due';
+
 CREATE OR REPLACE VIEW agreement AS
 WITH judged AS (
     SELECT content_hash,
-           truth->>'verdict' AS truth,
+           coalesce(truth->>'verdict', CASE WHEN l.due_by IS NULL THEN 'continue' ELSE 'stop' END) AS truth,
            json_extract_string(truth, '$.reasons[*]') AS reasons,
            (truth->>'by')::INTEGER AS due_by,
            (truth->>'not_before')::INTEGER AS not_before,
            coalesce((truth->>'contestable')::BOOLEAN, false) AS contestable,
            truth->>'why' AS why,
-           steps
-    FROM scenarios WHERE truth IS NOT NULL
+           steps, truth IS NULL AS by_label, l.false_until, l.late_from, l.due_by AS label_due
+    FROM scenarios LEFT JOIN labelled l USING (content_hash)
+    WHERE truth IS NOT NULL OR l.content_hash IS NOT NULL
 ), ended AS (
-    SELECT e.*, j.truth, j.reasons, j.due_by, j.not_before, j.contestable, j.why, j.steps,
+    SELECT e.*, j.truth, j.reasons, coalesce(j.due_by, CASE WHEN j.by_label THEN j.label_due END) AS due_by,
+           coalesce(j.not_before, CASE WHEN j.by_label THEN j.false_until + 1 END) AS not_before,
+           j.contestable, coalesce(j.why, nullif(s.note, '')) AS why, j.steps,
+           j.by_label, j.false_until, j.late_from, j.label_due, s.label,
            e.exit_guard IS NOT NULL AND NOT e.observe AS decided
     FROM episodes e JOIN judged j USING (content_hash)
+    LEFT JOIN labels s USING (content_hash, exit_reason, exit_iteration)
 )
 SELECT run_id, episode_id, scenario, preset, family, truth, reasons, not_before, due_by, contestable,
        why, exit_reason, exit_iteration, warnings,
        CASE
            WHEN observe OR replay = 'diverged' THEN 'unknown'
+           -- A reader has looked at this very stop.
+           WHEN decided AND label = 'right' THEN 'right'
+           WHEN decided AND label = 'false' THEN 'false stop'
+           WHEN decided AND label = 'late' THEN 'late'
+           -- Nobody wrote a truth: other stops of the same work are judged by what labels imply.
+           WHEN by_label AND NOT decided THEN CASE WHEN label_due IS NULL THEN 'right' ELSE 'missed' END
+           WHEN by_label AND exit_iteration <= false_until THEN 'false stop'
+           WHEN by_label AND exit_iteration >= late_from THEN 'late'
+           WHEN by_label THEN 'unknown'
            WHEN NOT decided AND (truth IN ('continue', 'warn') OR contestable
                                  OR list_contains(reasons, exit_reason)) THEN 'right'
            WHEN NOT decided THEN 'missed'
@@ -120,7 +142,7 @@ SELECT run_id, episode_id, scenario, preset, family, truth, reasons, not_before,
            ELSE 'right'
        END AS agreement
 FROM ended;
-COMMENT ON VIEW agreement IS 'Episodes against what a sensible user expects: right, false stop, late, missed, wrong reason, unknown';
+COMMENT ON VIEW agreement IS 'Episodes against what a sensible user expects, by the scenario''s truth and by readers'' labels: right, false stop, late, missed, wrong reason, unknown';
 
 CREATE OR REPLACE VIEW burnt AS
 SELECT a.run_id, a.episode_id, a.preset, a.scenario,
