@@ -95,12 +95,12 @@ Floats = npt.NDArray[np.float64]
 
 def main(folder: Path) -> None:
     """Replay, and write the page."""
+    logging.disable(logging.WARNING)
     PAGE.write_text(page(folder), "utf-8")
 
 
 def page(folder: Path) -> str:
     """The page, from the recordings in a folder."""
-    logging.disable(logging.WARNING)
     corpus = observed(folder / "mini_swe_agent_gemini3")
     saved, false = held_out(corpus)
     whole = corpus.cost[corpus.offsets[1:] - 1].sum() / PICO_PER_USD
