@@ -163,7 +163,7 @@ class Visit:
 
     def settled(self) -> None:
         """Wait until the page is made, and see that nothing failed."""
-        self.page.wait_for_selector("h1", timeout=60_000)
+        self.page.wait_for_selector("h1", timeout=120_000)
         app = self.page.locator('[data-testid="stApp"]')
         for _ in range(600):
             self.page.wait_for_timeout(100)

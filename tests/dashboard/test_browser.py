@@ -77,7 +77,7 @@ def test_from_the_matrix_to_an_episode(visit, address: str) -> None:
     box = grid.bounding_box()
     # The first preset's cell in the first row.
     page.mouse.click(box["x"] + box["width"] * 0.4, box["y"] + 35 + 17)
-    page.wait_for_url("**/episode*", timeout=30_000)
+    page.wait_for_url("**/episode*", timeout=120_000)
     seen.settled()
     query = _query(seen)
     assert query["runs"] == ["first"]

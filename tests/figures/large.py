@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+from harness.preset import load_preset
 from harness.store.database import Store
 
 PRESETS = ("balanced", "cost", "engine", "fast", "observe", "reflection", "strict")
@@ -25,6 +27,9 @@ def make_large(path: Path, episodes: int = 200_000) -> Store:
     store = Store(path)
     store.create()
     store.execute("INSERT INTO runs VALUES ('large', 1000, '0', 'complete', '{}')")
+    for number, name in enumerate(PRESETS):
+        data = json.dumps(load_preset(name).as_data()).replace("Infinity", '"Infinity"')
+        store.execute("INSERT INTO presets VALUES (?, ?, '', ?)", [f"hash{number}", name, data])
     store.execute(
         "INSERT INTO scenarios SELECT 'content' || n, 'family' || (n % 20) || '/case-' || n, "
         "'family' || (n % 20), 'Case', NULL, 'Goal', 'higher', ['tag' || (n % 9)], 10, "
@@ -41,7 +46,9 @@ def make_large(path: Path, episodes: int = 200_000) -> Store:
         f"({_REASONS})[1 + (hash(n) % 10)::INTEGER] AS exit_reason, "
         f"({_GROUPS})[1 + (hash(n) % 10)::INTEGER] AS exit_group, "
         f"({_GUARDS})[1 + (hash(n) % 8)::INTEGER] AS exit_guard, 'explicit' AS exit_reason_source, "
-        "'It stopped.' AS message, 1 + (hash(n + 1) % 10)::INTEGER AS exit_iteration, "
+        "'It stopped.' AS message, "
+        # What only observes runs to the end.
+        "CASE WHEN n % 7 = 4 THEN 10 ELSE 1 + (hash(n + 1) % 10)::INTEGER END AS exit_iteration, "
         "(hash(n + 1) % 10)::INTEGER AS rounds, (hash(n + 2) % 1000) / 1000 AS best_score, "
         "1 AS best_iteration, 0.5 AS final_score, [0.1, 0.5] AS score_history, "
         "(1000 + hash(n) % 999)::BIGINT AS input_uncached, 0 AS cache_read, 0 AS cache_write, "
