@@ -1,8 +1,21 @@
-"""Made-up runs in chat messages."""
+"""Made-up runs in chat messages, and how they are read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from harness.importers import recordings
+
+FORMAT = "chat"
+Write = Callable[..., Path]
+Refused = Callable[[Path], str]
+One = Callable[[Any], dict[str, Any]]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return list(recordings(FORMAT, path))
 
 
 def say(role: str, content: Any = None, **more: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 
 from harness.errors import ImportFormatError
 from harness.importers import recordings
+from tests.importers.chat_runs import One, Write, read
 
 _DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 
@@ -63,3 +64,14 @@ def refused(request: pytest.FixtureRequest) -> Callable[[Path], str]:
         return message
 
     return refused
+
+
+@pytest.fixture
+def one(write_lines: Write) -> One:
+    """The recording that one line of chat messages becomes."""
+
+    def one(line: Any) -> dict[str, Any]:
+        (recording,) = read(write_lines(line))
+        return recording
+
+    return one

@@ -6,36 +6,26 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.importers import recordings
-from tests.importers.chat_runs import ASK, DONE, HEAT, HOT, call, run, say
-
-FORMAT = "chat"
-Write = Callable[..., Path]
-Refused = Callable[[Path], str]
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return list(recordings(FORMAT, path))
-
-
-@pytest.fixture
-def one(write_lines: Write) -> Callable[[Any], dict[str, Any]]:
-    """The recording of one line."""
-
-    def one(line: Any) -> dict[str, Any]:
-        (recording,) = read(write_lines(line))
-        return recording
-
-    return one
-
-
-One = Callable[[Any], dict[str, Any]]
+from tests.importers.chat_runs import (
+    ASK,
+    DONE,
+    FORMAT,
+    HEAT,
+    HOT,
+    One,
+    Refused,
+    Write,
+    call,
+    read,
+    run,
+    say,
+)
 
 
 def test_a_run_becomes_steps(one: One) -> None:

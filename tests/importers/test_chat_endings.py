@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.importers import recordings
-from tests.importers.chat_runs import ASK, DONE, HEAT, HOT, run, say
-
-FORMAT = "chat"
-Write = Callable[..., Path]
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return list(recordings(FORMAT, path))
-
-
-@pytest.fixture
-def one(write_lines: Write) -> Callable[[Any], dict[str, Any]]:
-    """The recording of one line."""
-
-    def one(line: Any) -> dict[str, Any]:
-        (recording,) = read(write_lines(line))
-        return recording
-
-    return one
-
-
-One = Callable[[Any], dict[str, Any]]
+from tests.importers.chat_runs import (
+    ASK,
+    DONE,
+    HEAT,
+    HOT,
+    One,
+    run,
+    say,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.importers import Missing, recordings
-from tests.importers.chat_runs import ASK, DONE, HEAT, HOT, call, run, say
+from harness.importers import Missing
+from tests.importers.chat_runs import (
+    ASK,
+    DONE,
+    HEAT,
+    HOT,
+    One,
+    Refused,
+    Write,
+    call,
+    read,
+    run,
+    say,
+)
 
 FORMAT = "chat"
-Write = Callable[..., Path]
-Refused = Callable[[Path], str]
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return list(recordings(FORMAT, path))
-
-
-@pytest.fixture
-def one(write_lines: Write) -> Callable[[Any], dict[str, Any]]:
-    """The recording of one line."""
-
-    def one(line: Any) -> dict[str, Any]:
-        (recording,) = read(write_lines(line))
-        return recording
-
-    return one
-
-
-One = Callable[[Any], dict[str, Any]]
-
 
 USAGES = [
     ({"prompt_tokens": 10, "completion_tokens": 4}, {"input": 10, "output": 4}),
