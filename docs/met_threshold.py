@@ -53,12 +53,12 @@ _SQL = dict(re.findall(r"-- name: (\w+)\n(.*?);\n", _QUERIES, re.DOTALL))
 
 def main(folder: Path) -> None:
     """Replay, and write the page."""
+    logging.getLogger("harness").setLevel(logging.ERROR)
     PAGE.write_text(page(folder), "utf-8")
 
 
 def page(folder: Path) -> str:
     """The page, from the recordings in a folder."""
-    logging.getLogger("harness").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as scratch:
         store = Store(Path(scratch) / "study.duckdb")
         _replay(store, folder, Path(scratch))

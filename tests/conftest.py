@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
@@ -13,3 +17,20 @@ set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "guard-harness-hypothesis"
 # Slow machines are no failures.
 settings.register_profile("harness", deadline=None)
 settings.load_profile("harness")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A Chromium of the system.
+
+    For one module only: while Playwright runs, its event loop stands in the way of every test that
+    wants one of its own.
+    """
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("no Chromium here")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -74,11 +73,6 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return show
 
 
-def chromium() -> str | None:
-    """A Chromium of the system, where there is one."""
-    return shutil.which("chromium") or shutil.which("chromium-browser")
-
-
 @contextmanager
 def serving(store: Path, *more: str) -> Iterator[str]:
     """``harness dashboard`` over a store; gives its address."""
@@ -110,19 +104,6 @@ def _wait(address: str, server: subprocess.Popen[bytes]) -> None:
         except OSError:
             time.sleep(0.2)
     pytest.fail("the server did not start")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium without a window."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = chromium()
-    if path is None:
-        pytest.skip("no Chromium here")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 #: Opening a page by its address, Streamlit first asks below the page's path, then at the root.

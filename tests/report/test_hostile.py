@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
 from harness.report import render, report
 from tests.report.hostile import ATTACKS, store_of
 
-CHROMIUM = Path("/usr/bin/chromium")
 ELEMENTS = {
     "html", "head", "meta", "title", "style", "body", "main", "nav", "a", "section", "h1", "h2",
     "h3", "p", "ul", "li", "figure", "div", "details", "summary", "table", "thead", "tbody", "tr",
@@ -86,26 +84,21 @@ def test_markdown_has_no_markup_of_its_texts(texts):
     assert "# A heading" not in left
 
 
-def test_a_browser_runs_no_script_and_asks_for_nothing(texts, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        pytest.skip("no chromium on this machine")
+def test_a_browser_runs_no_script_and_asks_for_nothing(texts, tmp_path, browser):
     page_file = tmp_path / "report.html"
     page_file.write_text(texts["html"], "utf-8")
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.set_default_timeout(120_000)  # a busy machine is no failure
-        asked, said = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("dialog", lambda dialog: said.append(dialog.message))
-        page.goto(page_file.as_uri())
-        page.wait_for_timeout(300)
-        assert page.evaluate("typeof window.hit") == "undefined"
-        assert page.evaluate("document.scripts.length + document.images.length") == 0
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        browser.close()
+    page = browser.new_page()
+    page.set_default_timeout(120_000)  # a busy machine is no failure
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.goto(page_file.as_uri())
+    page.wait_for_timeout(300)
+    assert page.evaluate("typeof window.hit") == "undefined"
+    assert page.evaluate("document.scripts.length + document.images.length") == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.close()
     assert asked == [page_file.as_uri()]
     assert said == []
 
