@@ -12,11 +12,12 @@ from harness import charts
 from harness.errors import HarnessError
 from harness.preset import bundled, load_preset
 from harness.tune.choose import MAX_FALSE_STOP, Objective
-from harness.tune.corpus import Corpus, read
+from harness.tune.corpus import Corpus, Ints, read
 from harness.tune.ends import Evaluator
 from harness.tune.evidence import gap, header, notes, over_splits, verdict
 from harness.tune.explore import front_frame, outcome, start, step_frame, turned, worth_frame
 from harness.tune.presettext import preset_text
+from harness.tune.split import units
 from harness.tune.study import Request, Study, study
 
 show.heading(
@@ -37,10 +38,10 @@ names = [str(row["preset"]) for row in watched]
 
 
 @st.cache_resource(show_spinner="…", show_time=True, max_entries=4)
-def observed(file: str, work: str, run: str, preset: str) -> tuple[Corpus, Evaluator]:
-    """An observed run as arrays; they are only read."""
+def observed(file: str, work: str, run: str, preset: str) -> tuple[Corpus, Evaluator, Ints]:
+    """An observed run as arrays, and which episodes belong together; they are only read."""
     corpus = read(data.store(), run, preset)
-    return corpus, Evaluator.of(data.store(), corpus)
+    return corpus, Evaluator.of(data.store(), corpus), units(corpus).unit
 
 
 left, right = st.columns(2)
@@ -50,14 +51,14 @@ begin_with = right.selectbox(
     t("Start from preset"), presets, index=presets.index("balanced"), key="start",
     bind="query-params",
 )  # fmt: skip
-corpus, evaluator = observed(str(data.path()), data.work(run_id), run_id, watcher)
+corpus, evaluator, unit = observed(str(data.path()), data.work(run_id), run_id, watcher)
 families = data.chosen().families
 if families:
     members = [at for at, family in enumerate(corpus.families) if family in families]
     if not members:
         show.empty("No observed episode fits these filters.")
         st.stop()
-    corpus = corpus.only(members)  # type: ignore[arg-type]
+    corpus, unit = corpus.only(members), unit[members]  # type: ignore[arg-type]
 begin = start(corpus, evaluator.observed, load_preset(begin_with))
 if begin.notes:
     show.plain("\n".join(begin.notes))
@@ -95,7 +96,7 @@ with st.expander(t("{n} more guards, off so far", n=len(off))):
         with row[place % 3]:
             knob(one)
 mine = turned(begin, settings)
-found = outcome(corpus, [begin.preset, mine])
+found = outcome(corpus, [begin.preset, mine], unit)
 st.caption(
     t(
         "On {n} episodes; {left_out} would have to be replayed and are left out.",

@@ -75,7 +75,9 @@ class Incidence:
         )  # fmt: skip
 
 
-def curves(corpus: Corpus, found: Exits, row: int = 0, level: float = 0.95) -> Incidence:
+def curves(
+    corpus: Corpus, found: Exits, row: int = 0, level: float = 0.95, *, unit: Ints | None = None
+) -> Incidence:
     """Cumulative incidence of exit groups under one preset of a sweep.
 
     Args:
@@ -83,6 +85,7 @@ def curves(corpus: Corpus, found: Exits, row: int = 0, level: float = 0.95) -> I
         found: Where presets end episodes.
         row: Which preset.
         level: Level of the pointwise intervals.
+        unit: What each episode belongs to (``split.units``), where that is known already.
 
     Returns:
         Causes are exit groups (success, paused, limit, stuck) and ``agent_finished``. Where tasks
@@ -102,7 +105,7 @@ def curves(corpus: Corpus, found: Exits, row: int = 0, level: float = 0.95) -> I
     causes = tuple(sorted({name for name in names if name is not None}))
     numbers = np.array([CENSORED if n is None else causes.index(n) for n in names], dtype=np.int64)
     times = found.iteration[row, swept].astype(np.int64)
-    unit = units(corpus).unit[swept]
+    unit = (units(corpus).unit if unit is None else unit)[swept]
     clusters = unit if len(np.unique(unit)) < len(unit) else None
     return incidence(times, numbers, causes, clusters=clusters, level=level)
 

@@ -17,7 +17,7 @@ from harness.errors import HarnessError
 from harness.guards import ENDING, Guard
 from harness.preset import Preset
 from harness.tune.attribution import SCORE_UNIT, attribute
-from harness.tune.corpus import Corpus
+from harness.tune.corpus import Corpus, Ints
 from harness.tune.curves import curves
 from harness.tune.readings import structure
 from harness.tune.shapes import passive
@@ -152,8 +152,14 @@ class Turned:
     left_out: int
 
 
-def outcome(corpus: Corpus, presets: Sequence[Preset]) -> Turned:
+def outcome(corpus: Corpus, presets: Sequence[Preset], unit: Ints | None = None) -> Turned:
     """What presets come to on the episodes of which all of them can be told.
+
+    Args:
+        corpus: What was observed.
+        presets: Which presets.
+        unit: By episode, what must not be taken apart (``split.units``); worked out where left out,
+            which on a large corpus is the dearest part.
 
     Raises:
         HarnessError: There is no such episode.
@@ -168,7 +174,8 @@ def outcome(corpus: Corpus, presets: Sequence[Preset]) -> Turned:
     ends = replace(
         found, iteration=found.iteration[:, told], by=found.by[:, told], swept=found.swept[:, told]
     )
-    labels = units(kept).labels
+    own = units(kept).unit if unit is None else unit[told]
+    labels = [str(one) for one in own]
     everyone = np.ones(len(kept), dtype=bool)
     shares, rows, incidence = [], [], {}
     for row, preset in enumerate(presets):
@@ -176,7 +183,7 @@ def outcome(corpus: Corpus, presets: Sequence[Preset]) -> Turned:
         row_of = figures(kept, _valued(kept, one), everyone, labels)
         rows.append({"preset": preset.name, **_plain(row_of)})
         shares += _shares(kept, one, preset.name)
-        incidence[preset.name] = curves(kept, ends, row).frame()
+        incidence[preset.name] = curves(kept, ends, row, unit=own).frame()
     return Turned(
         pd.DataFrame(shares), pd.DataFrame(rows), incidence, len(kept), int((~told).sum())
     )

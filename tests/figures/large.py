@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
-from harness.preset import load_preset
+from harness.preset import guard_data, load_preset
 from harness.store.database import Store
 
 PRESETS = ("balanced", "cost", "engine", "fast", "observe", "reflection", "strict")
@@ -20,6 +21,17 @@ _GROUPS = (
 _GUARDS = (
     "['max_rounds','quality','stagnation','repetition','spin','cycle','token_budget','no_progress']"
 )
+
+
+def _settings() -> list[str]:
+    """Structural settings of the guards, as an observed run stores them."""
+    guards = load_preset("observe").guards
+    found = []
+    for name in ast.literal_eval(_GUARDS):
+        data = guard_data(guards[name])
+        kept = {k: v for k, v in data.items() if k not in ("kind", "threshold", "on_fire")}
+        found.append(json.dumps(kept, sort_keys=True))
+    return found
 
 
 def make_large(path: Path, episodes: int = 200_000) -> Store:
@@ -71,11 +83,13 @@ def make_large(path: Path, episodes: int = 200_000) -> Store:
     )
     store.execute(
         "INSERT INTO guard_series BY NAME SELECT run_id, episode_id, guard, guard AS kind, "
-        "'{}' AS settings, 5 AS threshold, '>=' AS comparison, 'stop' AS on_fire, "
+        "settings, 5 AS threshold, '>=' AS comparison, 'stop' AS on_fire, "
         "[1, 2, 3, 4, 5, NULL, 7, 8, 9, g]::DOUBLE[] AS signals, "
         "[false, false, false, false, g > 3, false, g > 5, false, false, false] AS fired, "
         "[false, g = 2, false, false, false, true, false, false, false, false] AS unknown "
-        f"FROM episodes, (SELECT unnest({_GUARDS}) AS guard, unnest(range(1, 9)) AS g)"
+        f"FROM episodes, (SELECT unnest({_GUARDS}) AS guard, unnest(range(1, 9)) AS g, "
+        f"unnest($settings) AS settings)",
+        {"settings": _settings()},
     )
     store.execute(
         "INSERT INTO llm_calls BY NAME SELECT run_id, episode_id, iteration, 0 AS n, "
