@@ -22,6 +22,10 @@ class EpisodeFile:
         self._others: list[bytes] = []
         self._stamp: tuple[int, int] | None = None
 
+    def reserve(self, name: str) -> None:
+        """Keep the place of an episode that begins now, before those that begin later."""
+        self._lines.setdefault(name, b"")
+
     def put(self, name: str, line: str) -> None:
         """Write the line of one episode, or replace it.
 
@@ -38,7 +42,7 @@ class EpisodeFile:
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             lines = (*self._others, *self._lines.values())
-            beside.write_bytes(b"".join(line + b"\n" for line in lines))
+            beside.write_bytes(b"".join(line + b"\n" for line in lines if line))
             beside.replace(self.path)
         finally:
             beside.unlink(missing_ok=True)

@@ -1,24 +1,25 @@
 """Secrets are taken out before anything is written: keys, tokens, passwords, private keys.
 
 The patterns are data (``data/secrets.toml``); a project adds its own in a file of the same form.
+``find`` and ``secrets_in`` only look for them, in files that exist already.
 Equal secrets get equal placeholders within one ``Redactor``, so that a loop which repeats itself
 still does so in its recording; the placeholder cannot be turned back.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 import secrets
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from hashlib import blake2b
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from harness.errors import HarnessError
+from harness.secretrules import Rule, bundled, read
 
 #: A key of the client shorter than this is no secret ("none", "lm-studio", "not-needed").
 MIN_LITERAL = 16
@@ -26,11 +27,12 @@ _PLACEHOLDER = re.compile(r"\[redacted [a-z0-9_]+ [a-z]{6}\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One kind of secret; ``pattern`` may name the part to take out ``secret``."""
+class Found:
+    """A secret in a text: by which rule, and from where to where. Never the secret itself."""
 
-    name: str
-    pattern: re.Pattern[str]
+    rule: str
+    start: int
+    end: int
 
 
 class Redactor:
@@ -39,38 +41,57 @@ class Redactor:
     Args:
         extra: ``.toml`` files with further ``[[rule]]`` tables (``name``, ``pattern``); these go
             first.
+        numbered: Number the placeholders as they come, so that equal input gives equal output.
+
+    Attributes:
+        removed: How often a secret was taken out.
 
     Raises:
         HarnessError: A file that cannot be read or breaks a rule of the form.
     """
 
-    def __init__(self, extra: Iterable[str | Path] = ()) -> None:
-        bundled, self._keys = _bundled()
-        own = [rule for path in extra for rule in _read(Path(path))]
-        self._rules = [*own, *bundled]
+    def __init__(self, extra: Iterable[str | Path] = (), *, numbered: bool = False) -> None:
+        common, self._keys = bundled()
+        own = [rule for path in extra for rule in read(Path(path))]
+        self._rules = [*own, *common]
         self._literals: set[str] = set()
         # Kept nowhere: without it nobody can try out guesses against a placeholder.
         self._salt = secrets.token_bytes(16)
+        self._numbers: dict[str, int] | None = {} if numbered else None
+        self.removed = 0
 
-    def learn(self, headers: Mapping[str, str]) -> None:
-        """Remember the keys that a request's headers carry; they are secrets of any shape.
+    def learn(self, named: Mapping[str, str]) -> None:
+        """Remember the keys among named values; they are secrets of any shape.
 
         Args:
-            headers: Of the request; nothing of them is ever written.
+            named: Headers or the query of a request, or environment variables; nothing of them
+                is ever written.
         """
-        for name, value in headers.items():
-            if self._keys.search(name) or name.lower().endswith(("-key", "-token")):
-                word = value.rpartition(" ")[2]
-                if len(word) >= MIN_LITERAL:
-                    self._literals.add(word)
+        for name, value in named.items():
+            if self._keys.search(name) or name.lower().endswith(("-key", "-token", "_key")):
+                for word in _words(value):
+                    self._literals.update((word, quote(word, safe="")))
 
     def text(self, text: str) -> str:
         """``text`` with a placeholder for each secret."""
+        return self._text(text, self._rules)
+
+    def _text(self, text: str, rules: list[Rule]) -> str:
         for literal in self._literals:
             if literal in text:
                 text = text.replace(literal, self._placeholder("client_key", literal))
-        for rule in self._rules:
-            text = rule.pattern.sub(partial(self._cut, rule.name), text)
+        folded = text.casefold()
+        for rule in rules:
+            if rule.needs and not any(n in folded or n in text for n in rule.needs):
+                continue
+            parts, at = [], 0
+            for found in _matches(rule, text, folded):
+                secret = text[found.start : found.end]
+                parts += [text[at : found.start], self._placeholder(rule.name, secret)]
+                at = found.end
+            if parts:
+                text = "".join((*parts, text[at:]))
+                folded = text.casefold()
         return text
 
     def value(self, value: Any, key: str | None = None) -> Any:
@@ -78,63 +99,142 @@ class Redactor:
 
         Args:
             value: Text, list, mapping or anything else, which stays as it is.
-            key: The name under which it stands; some names make any text a secret.
+            key: The name under which it stands; some names make any text or number a secret.
         """
+        # Most rules are about nothing in it, which need not be found out for each of its texts.
+        whole = "\n".join(_texts(value))
+        folded = whole.casefold()
+        likely = (rule.within(whole, folded) for rule in self._rules)
+        return self._value(value, key, [rule for rule in likely if rule is not None])
+
+    def _value(self, value: Any, key: str | None, rules: list[Rule]) -> Any:
+        if key is not None and _kept_under(self._keys, key, value):
+            return self._placeholder("value", str(value))
         if isinstance(value, str):
-            if key is not None and value.strip() and self._keys.search(key):
-                known = _PLACEHOLDER.fullmatch(value)
-                return value if known else self._placeholder("value", value)
-            return self.text(value)
+            return self._text(value, rules)
         if isinstance(value, list | tuple):
-            return [self.value(item, key) for item in value]
+            return [self._value(item, key, rules) for item in value]
         if isinstance(value, Mapping):
-            return {self.text(str(name)): self.value(v, str(name)) for name, v in value.items()}
+            return {
+                self._text(str(name), rules): self._value(item, str(name), rules)
+                for name, item in value.items()
+            }
         return value
 
-    def _cut(self, name: str, match: re.Match[str]) -> str:
-        whole = match.group()
-        for group, secret in match.groupdict().items():
-            if secret is not None:
-                start, end = (at - match.start() for at in match.span(group))
-                if _PLACEHOLDER.search(secret) or secret.startswith("[redacted"):
-                    return whole
-                return whole[:start] + self._placeholder(name, secret) + whole[end:]
-        return self._placeholder(name, whole)
-
     def _placeholder(self, name: str, secret: str) -> str:
-        number = int.from_bytes(blake2b(secret.encode("utf-8", "replace"), key=self._salt).digest())
+        self.removed += 1
+        if self._numbers is not None:
+            number = self._numbers.setdefault(secret, len(self._numbers))
+        else:
+            data = secret.encode("utf-8", "replace")
+            number = int.from_bytes(blake2b(data, key=self._salt).digest())
         # Letters only: digits and hex would be normalised away when results are compared.
         letters = "".join(chr(ord("a") + number // 26**place % 26) for place in range(6))
         return f"[redacted {name} {letters}]"
 
 
-@lru_cache(maxsize=1)
-def _bundled() -> tuple[list[Rule], re.Pattern[str]]:
-    data = tomllib.loads(files("harness.data").joinpath("secrets.toml").read_text("utf-8"))
-    return _rules("secrets.toml", data), re.compile(data["keys"])
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value, names of members included."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, list | tuple):
+            waiting.extend(item)
+        elif isinstance(item, Mapping):
+            yield from map(str, item)
+            waiting.extend(item.values())
 
 
-def _read(path: Path) -> list[Rule]:
+def same(text: str) -> str:
+    """``text`` in which placeholders of one rule are alike, so that two recordings compare."""
+    return _PLACEHOLDER.sub(lambda match: match[0].rpartition(" ")[0], text)
+
+
+def find(text: str) -> list[Found]:
+    """The secrets in a text, first to last; one that several rules know is told once.
+
+    Args:
+        text: Any text, as of a file.
+    """
+    found: list[Found] = []
+    folded = text.casefold()
+    for rule in (rule for rule in bundled()[0] if rule.within(text, folded)):
+        for match in _matches(rule, text, folded):
+            if all(match.end <= other.start or other.end <= match.start for other in found):
+                found.append(match)
+    return sorted(found, key=lambda match: match.start)
+
+
+def secrets_in(value: Any) -> list[str]:
+    """Names of the rules by which a value holds secrets, each once; empty if it holds none.
+
+    Args:
+        value: A text or a JSON-like value; names of members count as ``Redactor.value`` says.
+    """
+    return list(dict.fromkeys(rule for rule, _ in places(value)))
+
+
+def places(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
+    """Rule and place of each secret in a value, as ``("github", "steps[2].reply.text")``.
+
+    Args:
+        value: As for ``secrets_in``.
+        at: Where the value itself stands.
+    """
+    yield from _places(value, at, None)
+
+
+def _places(value: Any, at: str, key: str | None) -> Iterator[tuple[str, str]]:
+    if key is not None and _kept_under(bundled()[1], key, value):
+        yield "value", at
+    elif isinstance(value, str):
+        yield from ((found.rule, at) for found in find(value))
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from _places(item, f"{at}[{number}]", key)
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            inside = [found.rule for found in find(str(name))]
+            shown = "(a name)" if inside else str(name)
+            here = f"{at}.{shown}" if at else shown
+            yield from ((rule, here) for rule in inside)
+            yield from _places(item, here, str(name))
+
+
+def _kept_under(keys: re.Pattern[str], key: str, value: Any) -> bool:
+    """Whether a value is a secret because of the name under which it stands."""
+    if isinstance(value, str):
+        secret = bool(value.strip()) and _PLACEHOLDER.fullmatch(value) is None
+    else:
+        # Small numbers under such a name count things.
+        secret = isinstance(value, int) and abs(value) >= 1000
+    return secret and keys.search(key) is not None
+
+
+def _matches(rule: Rule, text: str, folded: str) -> Iterator[Found]:
+    for match in rule.matches(text, folded):
+        groups = [name for name, part in match.groupdict().items() if part is not None]
+        start, end = match.span(groups[0]) if groups else match.span()
+        secret = text[start:end]
+        if not (groups and (_PLACEHOLDER.search(secret) or secret.startswith("[redacted"))):
+            yield Found(rule.name, start, end)
+
+
+def _words(value: str) -> list[str]:
+    """What can be a key in the value of a header: behind its scheme, and a cookie's parts."""
+    words = [part.rpartition(" ")[2] for part in value.split(";")]
+    words += [word.partition("=")[2] for word in words]
+    if value[:6].lower() == "basic ":
+        words += _basic(words[0])
+    return [word for word in words if len(word) >= MIN_LITERAL]
+
+
+def _basic(word: str) -> list[str]:
+    """User and password of basic authentication, as they may stand in other places."""
     try:
-        return _rules(str(path), tomllib.loads(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise HarnessError(f"secrets {path}: cannot be read: {error}") from None
-
-
-def _rules(path: str, data: Mapping[str, Any]) -> list[Rule]:
-    tables = data.get("rule")
-    if not isinstance(tables, list):
-        raise HarnessError(f"secrets {path}: needs tables [[rule]] with name and pattern")
-    rules = []
-    for number, table in enumerate(tables, 1):
-        name, pattern = table.get("name"), table.get("pattern")
-        if not isinstance(name, str) or not re.fullmatch("[a-z0-9_]+", name):
-            raise HarnessError(
-                f"secrets {path}: rule {number}: name must be lower-case letters, digits and _, "
-                f"found {name!r}"
-            )
-        try:
-            rules.append(Rule(name, re.compile(pattern)))
-        except (re.error, TypeError) as error:
-            raise HarnessError(f"secrets {path}: rule {name}: pattern: {error}") from None
-    return rules
+        decoded = base64.b64decode(word, validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return []
+    return [decoded, decoded.partition(":")[2]]

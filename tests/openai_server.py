@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import openai
+
+from tests.other_formats import events, messages, responses
 
 Script = Callable[[dict[str, Any]], Mapping[str, Any]]
 KEY = "my-very-own-key-of-no-known-shape"
@@ -36,15 +38,26 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.requests.append(body)
+        self.server.headers.append({k.lower(): v for k, v in self.headers.items()})
+        self.server.paths.append(self.path)
         found = self.server.script(body)
-        if "status" in found:
+        route = self.path.partition("?")[0].rpartition("/")[2]
+        made = {"responses": responses, "messages": messages}.get(route)
+        if made is not None and "status" not in found:
+            whole = made(body, found, len(self.server.requests))
+            if body.get("stream"):
+                self._events(events(whole))
+            else:
+                self._send(200, whole)
+        elif "status" in found:
             self._send(found["status"], {"error": {"message": found["text"]}})
         elif body.get("stream"):
             self._stream(body, found)
         else:
-            self._send(200, found.get("raw") or _completion(body, found), found.get("gzip", False))
+            data = found.get("raw") or _completion(body, found)
+            self._send(200, data, found.get("gzip", False), found.get("short", 0))
 
-    def _send(self, status: int, data: Any, zipped: bool = False) -> None:
+    def _send(self, status: int, data: Any, zipped: bool = False, short: int = 0) -> None:
         raw = json.dumps(data).encode()
         self.send_response(status)
         if zipped:
@@ -53,19 +66,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(raw)))
         self.end_headers()
-        self.wfile.write(raw)
+        self.wfile.write(raw[: len(raw) - short])
+        self.close_connection = short > 0
 
     def _stream(self, body: dict[str, Any], found: Mapping[str, Any]) -> None:
+        lines = [f"data: {json.dumps(data)}\n\n".encode() for data in _chunks(body, found)]
+        self._events([*lines, *([] if found.get("torn") else [b"data: [DONE]\n\n"])])
+
+    def _events(self, parts: Iterable[bytes]) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for data in _chunks(body, found):
-            self.wfile.write(f"data: {json.dumps(data)}\n\n".encode())
-            self.wfile.flush()
-        if not found.get("torn"):
-            self.wfile.write(b"data: [DONE]\n\n")
         self.close_connection = True
+        # Whoever reads may go away.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for part in parts:
+                self.wfile.write(part)
+                self.wfile.flush()
+                self.server.paused()
 
 
 class Server(ThreadingHTTPServer):
@@ -77,13 +96,20 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.script = script
         self.requests: list[dict[str, Any]] = []
+        self.clients: list[openai.OpenAI] = []
+        self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        #: Called after each event of a stream.
+        self.paused: Callable[[], object] = lambda: None
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def client(self, **options: Any) -> openai.OpenAI:
-        return openai.OpenAI(**{"base_url": self.url, "api_key": KEY, "max_retries": 0, **options})
+        made = openai.OpenAI(**{"base_url": self.url, "api_key": KEY, "max_retries": 0, **options})
+        self.clients.append(made)
+        return made
 
     def async_client(self, **options: Any) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(
@@ -101,6 +127,8 @@ def serving(*replies: Mapping[str, Any], script: Script | None = None) -> Iterat
     try:
         yield server
     finally:
+        for client in server.clients:
+            client.close()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -1,0 +1,204 @@
+"""Which model calls belong together: requests and replies as the steps of episodes.
+
+The rules; the first that applies wins. A request goes on with an episode
+
+1. that the header ``x-harness-episode`` names (*header*);
+2. whose last request's messages begin its own (*prefix*; system messages left aside: work orders
+   change them). Of several: one whose reply it repeats, then the longest, then the newest. A
+   request that adds nothing goes on only after a failure, as a retry; after a reply it is a new
+   episode. Where the server keeps the history, the id of the reply before tells the same;
+3. else, where the agent has shortened its history: whose last reply asked for a call of which it
+   brings the result, if the call's id tells one episode from all others;
+4. else, where an idle time is set: the newest one, if that had a call no longer ago (*idle*). An
+   episode that was quiet for longer is over, also for rules 2 and 3.
+
+Else it begins an episode, whose goal is its first user message. Its tool messages are the results
+of the last step's calls; its user messages after the last reply are what a person said, or, where
+it joins an episode without any history (1, 4), what the framework said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from harness.conversation.episode import Asked, Conversation, Failed, Rule, step_of
+from harness.conversation.messages import (
+    goal_of,
+    newest,
+    print_of,
+    said_in,
+    talk_of,
+    text_of,
+    tool_names,
+)
+from harness.openai_llm import Answer
+
+__all__ = ["Asked", "Conversation", "Conversations", "Rule"]
+
+
+class Conversations:
+    """Sorts requests into episodes.
+
+    Args:
+        name: First part of the episodes' ids.
+        said: Whether a later user message is a person's (``user``) or a framework's (``nudge``).
+        failed: Tells from tool and result that a call failed; left out: only results that are
+            JSON objects with ``exit_code``, ``is_error`` or ``isError`` tell, and messages that
+            are marked as failed.
+        idle_ms: Idle time after which an episode is over, and within which requests without a
+            shared history belong together; left out: time plays no part.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        said: Literal["user", "nudge"] = "user",
+        failed: Failed | None = None,
+        idle_ms: int | None = None,
+    ) -> None:
+        self._name = name
+        self._said = said
+        self._failed = failed
+        self._idle_ms = idle_ms
+        self.all: list[Conversation] = []
+
+    def begin(
+        self, body: Mapping[str, Any], *, retry: bool, now_ms: int, episode: str | None = None
+    ) -> Asked:
+        """Find where a request belongs, and take the results that it brings.
+
+        Args:
+            body: The request as plain data; ``previous`` names the reply that it goes on from,
+                where the server keeps the history.
+            retry: The client repeats a request by itself; the agent does not know.
+            now_ms: When it was sent.
+            episode: The episode that its header names.
+        """
+        talk = talk_of(body)
+        seen = tuple(print_of(message) for message in talk)
+        if episode is not None:
+            found = next((c for c in reversed(self.all) if c.title == episode), None)
+        else:
+            found = self._of_reply(body.get("previous")) or self._find(seen, talk, now_ms)
+            found = found or self._latest(now_ms)
+        if found is None:
+            found = self._new(talk, episode)
+        kept = bool(body.get("previous")) and found.reply_id == body["previous"]
+        if kept:
+            before = found.seen[: -len(seen)] if found.failed else (*found.seen, found.echo or "")
+            seen = (*before, *seen)
+        asked = self._on(found, seen, talk, Asked(found, now_ms, joined=not kept), retry=retry)
+        found.seen, found.asked, found.in_flight = seen, asked, True
+        names = tool_names(body)
+        if names:
+            found.tools = list(dict.fromkeys([*(found.tools or ()), *names]))
+        return asked
+
+    def finish(
+        self, asked: Asked, answer: Answer, *, now_ms: int, reply_id: str | None = None
+    ) -> None:
+        """Take in what came back; it becomes the episode's next step.
+
+        Args:
+            asked: What ``begin`` returned.
+            answer: The reply or the error.
+            now_ms: When the last of it arrived.
+            reply_id: Id of the reply.
+        """
+        found, reply = asked.conversation, answer.reply
+        found.add(answer, step_of(asked, answer, self._said, now_ms))
+        found.echo = None if answer.message is None else print_of(answer.message)
+        found.failed = reply.error is not None
+        found.reply_id = found.reply_id if found.failed else reply_id
+        found.ended_ms, found.in_flight = now_ms, False
+
+    def _new(self, talk: Sequence[Mapping[str, Any]], episode: str | None) -> Conversation:
+        rule: Rule = "prefix" if self._idle_ms is None else "idle"
+        found = Conversation(
+            f"{self._name}-{len(self.all) + 1:04}",
+            goal_of(talk),
+            rule="header" if episode is not None else rule,
+            title=episode,
+        )
+        self.all.append(found)
+        return found
+
+    def _of_reply(self, previous: str | None) -> Conversation | None:
+        if not previous:
+            return None
+        return next((c for c in reversed(self.all) if c.reply_id == previous), None)
+
+    def _find(
+        self, seen: tuple[str, ...], talk: Sequence[Mapping[str, Any]], now_ms: int
+    ) -> Conversation | None:
+        best: tuple[tuple[bool, int], Conversation] | None = None
+        candidates = [
+            c for c in reversed(self.all) if not c.in_flight and not self._over(c, now_ms)
+        ]
+        for each in candidates:
+            length = len(each.seen)
+            if seen[:length] != each.seen or (len(seen) == length and not each.failed):
+                continue
+            repeats = each.failed or seen[length] == each.echo
+            if best is None or (repeats, length) > best[0]:
+                best = ((repeats, length), each)
+        if best is not None:
+            return best[1]
+        brought = {m.get("tool_call_id") for m in newest(talk)} - {None, ""}
+        owners = [c for c in candidates if brought & set(c.pending)]
+        return owners[0] if len(owners) == 1 else None
+
+    def _over(self, each: Conversation, now_ms: int) -> bool:
+        return self._idle_ms is not None and now_ms - each.ended_ms > self._idle_ms
+
+    def _latest(self, now_ms: int) -> Conversation | None:
+        """The newest episode, where idle time says that a request joins it."""
+        if self._idle_ms is None or not self.all:
+            return None
+        last = max(self.all, key=lambda each: each.ended_ms)
+        return None if last.in_flight or self._over(last, now_ms) else last
+
+    def _on(
+        self,
+        found: Conversation,
+        seen: tuple[str, ...],
+        talk: Sequence[Mapping[str, Any]],
+        asked: Asked,
+        *,
+        retry: bool,
+    ) -> Asked:
+        """Go on with an episode, or begin it."""
+        if found.failed and found.seen == seen:
+            if retry and found.asked is not None:
+                # Seen from the agent it is one call that took longer.
+                found.steps.pop()
+                found.changed = min(found.changed, len(found.steps))
+                return found.asked
+            return replace(asked, idle_ms=max(0, asked.began_ms - found.ended_ms))
+        return self._arrive(found, talk, asked)
+
+    def _arrive(
+        self, found: Conversation, talk: Sequence[Mapping[str, Any]], asked: Asked
+    ) -> Asked:
+        """Hand the results that a request brings to the calls before."""
+        new = newest(talk)
+        said, history = said_in(new), len(new) < len(talk)
+        results = [m for m in new if m.get("role") == "tool"]
+        asked = replace(asked, results=tuple(map(text_of, results)))
+        if not found.steps:
+            # The first message is the goal; a history before it is another episode's.
+            return replace(asked, user=said or None if history else None, joined=False)
+        gap = max(0, asked.began_ms - found.ended_ms)
+        calls = found.steps[-1].get("calls") or []
+        found.bring(results, self._failed)
+        if not said:
+            # Run one after another or at once: the batch took the whole gap.
+            for call in calls:
+                call["ms"] = gap
+            found.changed = min(found.changed, len(found.steps) - 1)
+        idle = 0 if calls and not said else gap
+        joined = asked.joined and not history and not results
+        return replace(asked, user=said or None, joined=joined, idle_ms=idle)

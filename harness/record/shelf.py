@@ -1,0 +1,161 @@
+"""Recorded episodes as answers: each is found by position and played once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher, get_close_matches
+from itertools import takewhile
+from pathlib import Path
+
+from harness.conversation import Asked, Conversation
+from harness.files import load
+from harness.redact import same
+from harness.scenario import Scenario, Step
+
+#: So much of a text is shown or compared where two differ.
+_SHOWN = 40
+_COMPARED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One step of a recorded episode; ``number`` counts from 1."""
+
+    episode: Scenario
+    number: int
+
+    @property
+    def step(self) -> Step:
+        """What is recorded there."""
+        return self.episode.steps[self.number - 1]
+
+
+class Shelf:
+    """The episodes of a recording, each taken by one conversation.
+
+    A conversation takes the first free episode that its header names, else the first free one
+    with its goal, and its n-th request gets the n-th step. Episodes that idle time put together
+    are one after another what a program without shared histories asks: they are played in order.
+
+    Args:
+        path: The recording.
+        clean: Takes secrets out of a text, as they were out of the recording.
+
+    Raises:
+        HarnessError: The recording cannot be read.
+    """
+
+    def __init__(self, path: Path, clean: Callable[[str], str]) -> None:
+        self._path = path
+        self._clean = clean
+        self._all = list(load([path]))
+        in_order = [each for each in self._all if "grouped:idle" in each.tags]
+        self._free = [each for each in self._all if "grouped:idle" not in each.tags]
+        self._order = [Place(e, n) for e in in_order for n in range(1, len(e.steps) + 1)]
+        self._taken: dict[Conversation, Scenario | None] = {}
+        self._places: dict[Asked, Place] = {}
+
+    def place(self, asked: Asked) -> Place | None:
+        """The recorded step that answers a request; the same again for its retries."""
+        if asked not in self._places:
+            found = self._find(asked.conversation)
+            if found is None:
+                return None
+            self._places[asked] = found
+        return self._places[asked]
+
+    def taken(self, conversation: Conversation) -> Scenario | None:
+        """The episode that a conversation plays."""
+        return self._taken.get(conversation)
+
+    def _find(self, found: Conversation) -> Place | None:
+        if found not in self._taken:
+            self._taken[found] = self._take(found)
+        episode, number = self._taken[found], len(found.steps) + 1
+        if episode is not None and number <= len(episode.steps):
+            return Place(episode, number)
+        return self._order.pop(0) if self._order else None
+
+    def _take(self, found: Conversation) -> Scenario | None:
+        goal = self._told(found.goal)
+        for each in self._free:
+            if found.title is not None:
+                fits = found.title in (each.title, each.id)
+            else:
+                fits = same(each.goal).strip() == goal
+            if fits:
+                self._free.remove(each)
+                return each
+        return None
+
+    def drift(self, asked: Asked, place: Place) -> str | None:
+        """How a request differs from the recorded one, in words; ``None`` where it does not."""
+        before = place.episode.steps[place.number - 2].calls if place.number > 1 else []
+        recorded = sorted(same(call.result) for call in before if call.result is not None)
+        brought = sorted(self._told(text) for text in asked.results)
+        where = f"{place.episode.id}: request {place.number}"
+        for old, new in zip(recorded, brought, strict=False):
+            if old.strip() != new:
+                return f"{where}: a tool's result differs {_difference(old, new)}"
+        if len(recorded) != len(brought):
+            return f"{where}: brings {len(brought)} results, recorded are {len(recorded)}"
+        old = same(place.step.user or place.step.nudge or "").strip()
+        new = self._told(asked.user or "")
+        if not asked.conversation.steps and not asked.user:
+            # What begins a conversation is its goal, wherever it stands in the recording.
+            old, new = old or same(place.episode.goal).strip(), self._told(asked.conversation.goal)
+        if old != new:
+            return f"{where}: what was said differs {_difference(old, new)}"
+        return None
+
+    def miss(self, found: Conversation) -> str:
+        """Why a request has no answer: the nearest recording, and the difference."""
+        episode, asked = self._taken.get(found), len(found.steps) + 1
+        if episode is not None:
+            return (
+                f"recording {self._path}: {episode.id} has {len(episode.steps)} replies, and this "
+                f"is request {asked}"
+            )
+        if found.title is not None:
+            names = [each.title or each.id for each in self._all]
+            return self._nearest(f"episode {found.title!r}", found.title, names)
+        goals = [same(each.goal).strip() for each in self._all]
+        return self._nearest("an episode with this goal", self._told(found.goal), goals)
+
+    def _nearest(self, what: str, wanted: str, names: list[str]) -> str:
+        where = f"recording {self._path}:"
+        if wanted in names:
+            return f"{where} holds {what} {names.count(wanted)} times, and all are played"
+        short = {name[:_COMPARED]: number for number, name in reversed(list(enumerate(names)))}
+        near = get_close_matches(wanted[:_COMPARED], short, n=1, cutoff=0)
+        if not near:
+            return f"{where} holds no reply that is still to be played"
+        number = short[near[0]]
+        told = _difference(names[number], wanted)
+        return (
+            f"{where} does not hold {what}; nearest is {self._all[number].id}, which differs {told}"
+        )
+
+    def _told(self, text: str) -> str:
+        return same(self._clean(text)).strip()
+
+
+def _difference(recorded: str, asked: str) -> str:
+    """Where two texts differ first, in words."""
+    at = sum(1 for _ in _equal(recorded, asked))
+    return (
+        f"from character {at + 1} on: recorded {_shown(recorded, at)}, asked {_shown(asked, at)} "
+        f"({SequenceMatcher(None, recorded[:_COMPARED], asked[:_COMPARED]).ratio():.0%} alike)"
+    )
+
+
+def _equal(one: str, other: str) -> Iterator[object]:
+    return takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+
+
+def _shown(text: str, at: int) -> str:
+    begin = max(0, at - _SHOWN // 2)
+    cut = text[begin : begin + _SHOWN]
+    before, behind = "…" if begin else "", "…" if begin + _SHOWN < len(text) else ""
+    return repr(f"{before}{cut}{behind}")
