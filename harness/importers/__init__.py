@@ -16,9 +16,15 @@ from typing import Any, Protocol, cast
 
 from harness.errors import ImportFormatError, choices
 from harness.importers._base import shown
+from harness.importers._detect import AUTO, Source, Unknown, detected, sources
+from harness.importers._head import Head
+from harness.importers._intake import Intake
 from harness.importers._missing import Missing
 
-__all__ = ["ImporterModule", "Missing", "available", "get", "recordings"]
+__all__ = [
+    "AUTO", "Head", "ImporterModule", "Intake", "Missing", "Source", "Unknown", "available",
+    "detect", "get", "recordings", "sources_in",
+]  # fmt: skip
 
 
 class ImporterModule(Protocol):
@@ -40,19 +46,28 @@ class ImporterModule(Protocol):
     ITERATION: str
     EXIT_REASON: str
 
-    def read(self, path: Path) -> Iterator[dict[str, Any]]:
+    def fits(self, head: Head) -> bool:
+        """Whether a file that begins like this is of this format; at most one importer says so.
+
+        Of a folder: whether its files make recordings only together; ``read`` then reads every
+        file below it that fits.
+        """
+        ...
+
+    def read(self, path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
         """Yield one scenario (schema ``harness/scenario@1``) for each recording in ``path``.
 
         Keys whose value is unknown, or would be the schema's default, are left out. Reading is
-        lazy, so an error in the middle of a file comes after the recordings before it.
+        lazy. A record that is broken is noted (``Intake.record``) and the rest is read.
 
         Raises:
-            ImportFormatError: The file cannot be read, is not of this format, or is empty.
+            ImportFormatError: The file cannot be read, is not of this format, or is empty; where
+                the import is strict, also a broken record, after the recordings before it.
         """
         ...
 
 
-_PARTS = (*ImporterModule.__annotations__, "read")
+_PARTS = (*ImporterModule.__annotations__, "fits", "read")
 
 
 def available() -> dict[str, ImporterModule]:
@@ -87,23 +102,59 @@ def get(name: str) -> ImporterModule:
     return importers[name]
 
 
-def recordings(name: str, path: Path) -> Iterator[dict[str, Any]]:
+def detect(path: Path) -> str:
+    """The importer that a file is for, or all that any importer knows in a folder.
+
+    Raises:
+        ImportFormatError: None knows it, several do, or a folder holds several formats.
+    """
+    return detected(path, available())
+
+
+def sources_in(path: Path) -> list[Source | Unknown]:
+    """What a file or folder holds, each with the importer it is for or why there is none.
+
+    Raises:
+        ImportFormatError: The path itself cannot be read.
+    """
+    return sources(path, available())
+
+
+def recordings(name: str, path: Path, intake: Intake | None = None) -> Iterator[dict[str, Any]]:
     """Read ``path`` with the importer called ``name``, one valid scenario after another.
+
+    Args:
+        name: Of the importer.
+        path: File or folder.
+        intake: Learns what is lost; left out: the first broken record ends the import.
 
     Raises:
         ImportFormatError: As ``get`` and ``ImporterModule.read``; also where what was read is no
-            scenario, and the message names the recording, the key and the value.
+            scenario, and the message names the recording, the key and the value. Where every
+            record was broken, the first one's error.
     """
+    intake = intake or Intake(strict=True)
+    found, before = 0, intake.broken
+    for recording in get(name).read(path, intake):
+        if (error := _problem(path, recording)) is not None:
+            intake.note(error)
+            continue
+        found += 1
+        yield recording
+    if not found and intake.first is not None and intake.broken > before:
+        raise intake.first
+
+
+def _problem(path: Path, recording: dict[str, Any]) -> ImportFormatError | None:
+    """Why a recording is no scenario."""
     from pydantic import ValidationError
 
     from harness.scenario import Scenario
     from harness.validation import problem
 
-    for recording in get(name).read(path):
-        try:
-            Scenario.model_validate(recording)
-        except ValidationError as error:
-            raise ImportFormatError(
-                f"{path}: recording {shown(recording.get('id'))}: scenario{problem(error)}"
-            ) from error
-        yield recording
+    try:
+        Scenario.model_validate(recording)
+    except ValidationError as error:
+        name = shown(recording.get("id"))
+        return ImportFormatError(f"{path}: recording {name}: scenario{problem(error)}")
+    return None

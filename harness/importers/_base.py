@@ -1,29 +1,18 @@
-"""What importers share: careful reading, errors with a place, parts of a scenario."""
+"""What importers share: values taken out with care, errors with a place, parts of a scenario."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 import re
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from harness.errors import ImportFormatError
-from harness.text import mended
 
 T = TypeVar("T")
 
 SCHEMA = "harness/scenario@1"
-
-#: Longest line, and largest single JSON document, that is read. A hostile file must not be
-#: able to fill the memory.
-MAX_LINE_BYTES = 64 * 2**20
-MAX_DOCUMENT_BYTES = 512 * 2**20
 
 #: Largest whole number taken as a count or an id: what JSON readers everywhere keep exact.
 MAX_COUNT = 2**53
@@ -121,60 +110,6 @@ def is_finite(value: float) -> bool:
         return False
 
 
-def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Each non-empty line of a JSON Lines file, parsed, with its place.
-
-    A file whose name ends in ``.gz`` is unpacked while it is read.
-
-    Raises:
-        ImportFormatError: The file cannot be read, a line is too long or is not JSON, or no
-            line holds anything.
-    """
-    for place, raw in _raw_lines(path, "JSON Lines"):
-        yield place, _parsed(raw, place)
-
-
-def text_lines(path: Path, expected: str) -> Iterator[tuple[Place, str]]:
-    """Each non-empty line of a text file, with its place; ``expected`` says what it should hold.
-
-    Raises:
-        ImportFormatError: As ``json_lines``, and where a line is not UTF-8.
-    """
-    for place, raw in _raw_lines(path, expected):
-        yield place, _decoded(raw, place)
-
-
-def _raw_lines(path: Path, expected: str) -> Iterator[tuple[Place, bytes]]:
-    empty = True
-    with _opened(path) as file:
-        number = 0
-        while raw := file.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            place = Place(path, f"line {number}")
-            if len(raw) > MAX_LINE_BYTES:
-                raise place.error(f"a line may hold at most {MAX_LINE_BYTES} bytes")
-            if raw.strip():
-                empty = False
-                yield place, raw.rstrip(b"\r\n")
-    if empty:
-        raise ImportFormatError(f"{path}: the file is empty; expected {expected}")
-
-
-def json_document(path: Path) -> Any:
-    """A whole file as one JSON value.
-
-    Raises:
-        ImportFormatError: The file cannot be read, is too large, or is not JSON.
-    """
-    with _opened(path) as file:
-        raw = file.read(MAX_DOCUMENT_BYTES + 1)
-    if len(raw) > MAX_DOCUMENT_BYTES:
-        raise ImportFormatError(f"{path}: a file may hold at most {MAX_DOCUMENT_BYTES} bytes")
-    if not raw.strip():
-        raise ImportFormatError(f"{path}: the file is empty; expected JSON")
-    return _parsed(raw, Place(path, "document"))
-
-
 def unique(name: str, seen: dict[str, int]) -> str:
     """``name``, or ``name-2``, ``name-3`` ... if ``seen`` has it; remembers the answer there."""
     candidate = name
@@ -200,38 +135,3 @@ def inferred(ending: dict[str, Any]) -> dict[str, Any]:
 def slug(text: str) -> str:
     """``text`` as a part of an id: ASCII letters, digits, dot, dash, underscore; at most 100."""
     return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip("-.")[:100] or "unnamed"
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    try:
-        with path.open("rb") as file:
-            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ImportFormatError(f"{path}: cannot be unpacked: {error}") from error
-    except OSError as error:
-        raise ImportFormatError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _parsed(raw: bytes, place: Place) -> Any:
-    text = _decoded(raw, place)
-    try:
-        value = json.loads(text)
-        return mended(value) if "\\ud" in text.lower() else value
-    except json.JSONDecodeError as error:
-        # A line knows its own number; a whole document learns it from the parser.
-        where = (
-            place if place.spot.startswith("line ") else Place(place.path, f"line {error.lineno}")
-        )
-        raise where.error(f"not JSON: {error.msg} (column {error.colno})") from error
-    except RecursionError as error:
-        raise place.error("nested too deeply") from error
-    except ValueError as error:
-        raise place.error("holds an integer of too many digits") from error
-
-
-def _decoded(raw: bytes, place: Place) -> str:
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise place.error(f"not UTF-8: byte {error.start} is {raw[error.start]:#04x}") from error

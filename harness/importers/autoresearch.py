@@ -19,7 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ImportFormatError
-from harness.importers._base import SCHEMA, Place, is_finite, shown, slug, text_lines, unique
+from harness.importers._base import SCHEMA, Place, is_finite, shown, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._reading import text_lines
 
 NAME = "autoresearch"
 TITLE = "autoresearch experiment logs (results.tsv)"
@@ -69,7 +72,15 @@ class _Row:
     foreign: bool
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """A tab-separated log whose header has a description and one score."""
+    if head.kind != "text":
+        return False
+    header = [name.strip() for name in head.text.lstrip().partition("\n")[0].split("\t")]
+    return "description" in header and sum(name in METRICS for name in header) == 1
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each log: a file, or all ``*.tsv`` files of a folder.
 
     Raises:
@@ -81,18 +92,20 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise ImportFormatError(f"{path}: the folder holds no *.tsv file")
     seen: dict[str, int] = {}
     for file in files:
-        yield from _log(file, seen)
+        with intake.record(Place(file, "file")):
+            yield from _log(file, intake, seen)
 
 
-def _log(path: Path, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
-    lines = text_lines(path, "a header and tab-separated rows")
-    place, first = next(lines)
+def _log(path: Path, intake: Intake, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
+    lines = text_lines(path, "a header and tab-separated rows", intake)
+    place, first = next(lines, (Place(path, "line 1"), ""))
     header = [name.strip() for name in first.split("\t")]
     metric = _metric(place, header)
     groups: dict[str, list[_Row]] = {}
     for place, line in lines:
-        row = _row(place, header, metric, line)
-        groups.setdefault(row.group, []).append(row)
+        with intake.record(place):
+            row = _row(place, header, metric, line)
+            groups.setdefault(row.group, []).append(row)
     if not groups:
         raise ImportFormatError(f"{path}: holds a header but no row")
     for group, rows in groups.items():

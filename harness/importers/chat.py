@@ -23,8 +23,11 @@ from typing import Any
 
 from harness.errors import choices
 from harness.importers import _usage
-from harness.importers._base import SCHEMA, Place, inferred, json_lines, shown, slug, unique
+from harness.importers._base import SCHEMA, Place, inferred, shown, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
 from harness.importers._messages import ROLES
+from harness.importers._reading import json_lines
 from harness.importers._spread import measured
 from harness.importers._turns import Transcript, transcript
 from harness.trace import ExitReason
@@ -60,15 +63,25 @@ _OUTCOMES = {
 _OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence"})
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """JSON Lines of messages, one run a line; those of mini-swe-agent have their own importer."""
+    if head.kind != "lines" or head.has("instance_id", "exit_status"):
+        return False
+    if isinstance(head.first, list):
+        return bool(head.first) and isinstance(head.first[0], dict) and "role" in head.first[0]
+    return any(isinstance(head.get(key), list) for key in ("messages", "conversations"))
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each line; a line is read when it is asked for.
 
     Raises:
         ImportFormatError: A line is no run; the message names line, key and what is allowed.
     """
     seen: dict[str, int] = {}
-    for number, (place, record) in enumerate(json_lines(path), 1):
-        yield _recording(place, record, number, seen)
+    for number, (place, record) in enumerate(json_lines(path, intake), 1):
+        with intake.record(place, record):
+            yield _recording(place, record, number, seen)
 
 
 def _recording(place: Place, record: Any, number: int, seen: dict[str, int]) -> dict[str, Any]:

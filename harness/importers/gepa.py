@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ImportFormatError
-from harness.importers._base import SCHEMA, Place, is_finite, json_document, shown, slug, unique
+from harness.importers._base import SCHEMA, Place, is_finite, shown, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._reading import json_document
 
 NAME = "gepa"
 TITLE = "GEPA prompt optimisation, scores of the candidates"
@@ -35,7 +38,12 @@ ITERATION = (
 EXIT_REASON = "Unknown: the budget of metric calls that ends an optimisation is not recorded."
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """One object with the history of validation scores."""
+    return head.kind == "object" and head.has("val_scores_history", "num_candidates")
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each optimisation: a file, or all ``*.json`` files of a folder.
 
     A score of null is a candidate without one. The best prompt stands as the output of the
@@ -49,7 +57,10 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise ImportFormatError(f"{path}: the folder holds no *.json file")
     seen: dict[str, int] = {}
     for file in files:
-        yield _recording(Place(file, "run"), json_document(file), seen)
+        place = Place(file, "run")
+        with intake.record(place):
+            intake.raw = run = json_document(file, intake)
+            yield _recording(place, run, seen)
 
 
 def _recording(place: Place, run: Any, seen: dict[str, int]) -> dict[str, Any]:

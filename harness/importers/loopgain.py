@@ -19,16 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ImportFormatError
-from harness.importers._base import (
-    SCHEMA,
-    Place,
-    at_limit,
-    is_finite,
-    json_lines,
-    shown,
-    slug,
-    unique,
-)
+from harness.importers._base import SCHEMA, Place, at_limit, is_finite, shown, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._reading import json_lines
 
 NAME = "loopgain"
 TITLE = "loopgain-bench trials, condition B20"
@@ -55,7 +49,12 @@ BUDGET = 20
 _YEAR_S = 366 * 86_400
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """Lines that begin with the header of a cell."""
+    return head.kind == "lines" and head.get("_header") is True and head.has("cell")
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each trial of a file, or of all ``*.jsonl`` files of a folder.
 
     An iteration listed in ``failed_iters`` crashed; the benchmark wrote a huge stand-in for its
@@ -70,22 +69,24 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise ImportFormatError(f"{path}: the folder holds no *.jsonl file")
     seen: dict[str, int] = {}
     for file in files:
-        yield from _file(file, seen)
+        with intake.record(Place(file, "file")):
+            yield from _file(file, intake, seen)
 
 
-def _file(path: Path, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _file(path: Path, intake: Intake, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
     cell: dict[str, Any] | None = None
     trials = 0
-    for place, record in json_lines(path):
+    for place, record in json_lines(path, intake):
         if isinstance(record, dict) and record.get("_header") is True:
             cell = place.get(record, "cell", dict)
-        elif cell is None:
+            continue
+        if cell is None:
             raise place.error(
                 f"expected a header (an object with '_header': true) before the first trial, "
                 f"found {shown(record)}"
             )
-        else:
-            trials += 1
+        trials += 1
+        with intake.record(place, record):
             yield _recording(place, cell, record, seen)
     if not trials:
         raise ImportFormatError(f"{path}: holds a header but no trial")

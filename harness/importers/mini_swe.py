@@ -12,13 +12,16 @@ the agent's own file, only in a collection (``resolved``), so the outcome is unk
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from harness.errors import ImportFormatError, choices
-from harness.importers._base import SCHEMA, Place, inferred, json_document, json_lines, slug, unique
+from harness.importers._base import SCHEMA, Place, inferred, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._mini_swe_calls import TOOL, answer, call_of
+from harness.importers._reading import json_document, json_lines
 
 NAME = "mini-swe-agent"
 TITLE = "mini-swe-agent 1.x trajectories"
@@ -53,15 +56,10 @@ EXIT_REASON = (
     "passed decides the outcome and never the reason."
 )
 
-TOOL = "bash"
 #: A first line of a command's output that submits the rest of it.
 SUBMIT = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 FORMAT = "mini-swe-agent-1"
 
-#: How a command begins; the second is the newer way, beside which the first is only text.
-_FENCES = (re.compile(r"```mswea_bash_command\s*\n"), re.compile(r"```bash\s*\n"))
-_CLOSING = "\n```"
-_RESULT = re.compile(r"<returncode>(-?\d{1,10})</returncode>\s*(.*)", re.DOTALL)
 #: Where the task stands in the first user message, by the prompts that come with the agent.
 _TASKS = (
     ("<pr_description>", "</pr_description>"),
@@ -71,7 +69,18 @@ _TASK_OPENING = "Consider the following PR description:"
 _ROLES = ("assistant", "system", "user")
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """One run, or a collection of them, by what the agent writes beside the messages."""
+    if head.kind == "lines":
+        return head.has("instance_id", "exit_status", "messages")
+    if head.kind == "object":
+        made_as = head.get("trajectory_format")
+        known = isinstance(made_as, str) and made_as.startswith(NAME)
+        return head.has("messages") and (known or head.get("info", "exit_status") is not None)
+    return head.kind == "list" and head.path.name.endswith(".traj.json") and head.has("role")
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each run of a file, or of all ``*.traj.json`` files below a folder.
 
     A call succeeded if its exit code is 0, or if it submitted. One that timed out, that a person
@@ -83,14 +92,18 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     """
     seen: dict[str, int] = {}
     if path.name.endswith((".jsonl", ".jsonl.gz")):
-        for place, record in json_lines(path):
-            yield _recording(place, record, seen)
+        for place, record in json_lines(path, intake):
+            with intake.record(place, record):
+                yield _recording(place, record, seen)
         return
     files = sorted(path.rglob("*.traj.json")) if path.is_dir() else [path]
     if not files:
         raise ImportFormatError(f"{path}: the folder holds no *.traj.json file")
     for file in files:
-        yield _recording(Place(file, "trajectory"), json_document(file), seen)
+        place = Place(file, "trajectory")
+        with intake.record(place):
+            intake.raw = record = json_document(file, intake)
+            yield _recording(place, record, seen)
 
 
 def _recording(place: Place, record: Any, seen: dict[str, int]) -> dict[str, Any]:
@@ -147,7 +160,7 @@ def _steps(place: Place, messages: list[Any]) -> tuple[str, list[dict[str, Any]]
         content = spot.get_or_none(message, "content", str) or ""
         if role == "assistant":
             reply, start = _reply(spot, message, content)
-            open_call = _call(content)
+            open_call = call_of(content)
             step: dict[str, Any] = {"user": "\n\n".join(said)} if said else {}
             steps.append({**step, "reply": reply, "calls": [open_call]})
             starts.append(start)
@@ -155,7 +168,7 @@ def _steps(place: Place, messages: list[Any]) -> tuple[str, list[dict[str, Any]]
         elif role == "user" and first is None:
             first = content
         elif role == "user" and open_call is not None:
-            _answer(open_call, content)
+            answer(open_call, content)
             open_call = None
         elif role == "user":
             said.append(content)
@@ -209,44 +222,6 @@ def _detail(spot: Place, usage: dict[str, Any], group: str, key: str) -> int:
     """A count that the agent's own file keeps in a group, and a collection beside the others."""
     holder = spot.get_or_none(usage, group, dict) or usage
     return 0 if holder.get(key) is None else spot.count(holder, key)
-
-
-def _call(text: str) -> dict[str, Any]:
-    """The call of a message; it counts as failed until an answer says otherwise."""
-    commands = next(filter(None, (_fenced(text, fence) for fence in _FENCES)), [])
-    args = {"command": commands[0]} if len(commands) == 1 else {"unparsed": commands}
-    return {"tool": TOOL, "args": args, "ok": False}
-
-
-def _fenced(text: str, fence: re.Pattern[str]) -> list[str]:
-    """What stands in each closed fence; in linear time, whatever the text."""
-    found: list[str] = []
-    at = 0
-    while (start := fence.search(text, at)) and (end := text.find(_CLOSING, start.end())) >= 0:
-        found.append(text[start.end() : end].strip())
-        at = end + len(_CLOSING)
-    return found
-
-
-def _answer(call: dict[str, Any], content: str) -> None:
-    match = _RESULT.fullmatch(content) if "command" in call["args"] else None
-    if match is None:
-        call["result"] = content
-    else:
-        code = int(match[1])
-        call |= {"result": _output(match[2]), "exit_code": code, "ok": code == 0}
-
-
-def _output(body: str) -> str:
-    """A command's output without the tags around it; a long one has its middle cut out."""
-    whole, closed, after = body.rpartition("</output>")
-    if closed and not after.strip() and whole.startswith("<output>"):
-        return whole.removeprefix("<output>").removeprefix("\n")
-    _, _, rest = body.partition("<output_head>\n")
-    head, _, rest = rest.partition("\n</output_head>\n<elided_chars>\n")
-    cut, _, rest = rest.partition("\n</elided_chars>\n<output_tail>\n")
-    tail, closed, _ = rest.rpartition("\n</output_tail>")
-    return f"{head}\n[{cut}]\n{tail}" if closed else body
 
 
 def _time(steps: list[dict[str, Any]], starts: list[int | None]) -> None:

@@ -16,15 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.importers._base import (
-    SCHEMA,
-    Place,
-    at_limit,
-    inferred,
-    json_lines,
-    shown,
-    unique,
-)
+from harness.importers._base import SCHEMA, Place, at_limit, inferred, shown, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._reading import json_lines
 
 NAME = "react"
 TITLE = "ReAct notebook runs: WebShop and FEVER"
@@ -55,7 +50,13 @@ _AVERAGES_AT = 200  # characters from the end, within which they stand
 _INVALID = "Invalid action"
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """Lines of WebShop (``instruction``) or FEVER (``claim``), with steps that have actions."""
+    kind = head.has("instruction", "score") or head.has("claim", "reward")
+    return head.kind == "lines" and kind and head.has("steps")
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each line of a WebShop or FEVER file.
 
     A call failed if the environment answered "Invalid action"; a search that found nothing
@@ -66,19 +67,23 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         ImportFormatError: A line is of neither kind, or has another shape.
     """
     seen: dict[str, int] = {}
-    for place, record in json_lines(path):
-        keys = record.keys() if isinstance(record, dict) else ()
-        if "instruction" in keys:
-            recording = _webshop(place, record)
-        elif "claim" in keys:
-            recording = _fever(place, record)
-        else:
-            raise place.error(
-                "expected a WebShop run (key 'instruction') or a FEVER run (key 'claim'), "
-                f"found {shown(list(keys) if keys else record)}"
-            )
-        recording["id"] = unique(recording["id"], seen)
-        yield recording
+    for place, record in json_lines(path, intake):
+        with intake.record(place, record):
+            recording = _recording(place, record)
+            recording["id"] = unique(recording["id"], seen)
+            yield recording
+
+
+def _recording(place: Place, record: Any) -> dict[str, Any]:
+    keys = record.keys() if isinstance(record, dict) else ()
+    if "instruction" in keys:
+        return _webshop(place, record)
+    if "claim" in keys:
+        return _fever(place, record)
+    raise place.error(
+        "expected a WebShop run (key 'instruction') or a FEVER run (key 'claim'), "
+        f"found {shown(list(keys) if keys else record)}"
+    )
 
 
 def _webshop(place: Place, record: dict[str, Any]) -> dict[str, Any]:

@@ -16,17 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ImportFormatError, choices
-from harness.importers._base import (
-    SCHEMA,
-    Place,
-    at_limit,
-    inferred,
-    json_document,
-    json_lines,
-    shown,
-    slug,
-    unique,
-)
+from harness.importers._base import SCHEMA, Place, at_limit, inferred, shown, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._reading import json_document, json_lines
 
 NAME = "reflexion"
 TITLE = "Reflexion logs: HotpotQA, ALFWorld, programming"
@@ -65,7 +58,17 @@ _INVALID = ("Invalid", "The last page Searched was not found")
 _TRIAL = re.compile(r"(.+)_run_logs_(\d{1,4})\.json")
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """Lines of HotpotQA or programming, or a folder with trials of ALFWorld."""
+    if head.kind == "folder":
+        return any(_TRIAL.fullmatch(name.rpartition("/")[2]) for name in head.names)
+    if head.kind == "list":
+        return _TRIAL.fullmatch(head.path.name) is not None and head.has("name", "is_success")
+    programming = head.has("is_solved", "reflections", "solution") and not head.has("test_feedback")
+    return head.kind == "lines" and (head.has("question", "label", "steps") or programming)
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each run of a file, or of all logs below a folder.
 
     A HotpotQA call failed if the environment could not take the action; a search that found
@@ -78,7 +81,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_dir():
         if _TRIAL.fullmatch(path.name):
             raise ImportFormatError(f"{path}: is one trial of several; name the folder of them")
-        yield from _lines(path, seen)
+        yield from _lines(path, intake, seen)
         return
     trials: dict[str, dict[int, Path]] = {}
     lines = sorted(path.rglob("*.jsonl"))
@@ -88,33 +91,36 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     if not lines and not trials:
         raise ImportFormatError(f"{path}: the folder holds no *.jsonl and no *_run_logs_N.json")
     for file in lines:
-        yield from _lines(file, seen)
+        with intake.record(Place(file, "file")):
+            yield from _lines(file, intake, seen)
     for name, files in sorted(trials.items()):
-        yield from _environments(Path(name), files, seen)
+        with intake.record(Place(Path(name), "trials")):
+            yield from _environments(Path(name), files, intake, seen)
 
 
-def _lines(path: Path, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _lines(path: Path, intake: Intake, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
     questions: dict[str, int] = {}
     solved: set[str] = set()
     longest: int | None = None
-    for place, record in json_lines(path):
-        keys = record.keys() if isinstance(record, dict) else ()
-        if "question" in keys:
-            question = place.get(record, "question", str)
-            number = questions.setdefault(question, len(questions) + 1)
-            if question not in solved:
-                yield _trial(place, record, number, seen)
-            if record["label"] == "CORRECT":
-                solved.add(question)
-        elif "reflections" in keys:
-            if longest is None:
-                longest = _longest(path)
-            yield _program(place, record, longest, seen)
-        else:
-            raise place.error(
-                "expected a HotpotQA trial (key 'question') or a programming task (key "
-                f"'reflections'), found {shown(list(keys) if keys else record)}"
-            )
+    for place, record in json_lines(path, intake):
+        with intake.record(place, record):
+            keys = record.keys() if isinstance(record, dict) else ()
+            if "question" in keys:
+                question = place.get(record, "question", str)
+                number = questions.setdefault(question, len(questions) + 1)
+                if question not in solved:
+                    yield _trial(place, record, number, seen)
+                if record["label"] == "CORRECT":
+                    solved.add(question)
+            elif "reflections" in keys:
+                if longest is None:
+                    longest = _longest(path)
+                yield _program(place, record, longest, seen)
+            else:
+                raise place.error(
+                    "expected a HotpotQA trial (key 'question') or a programming task (key "
+                    f"'reflections'), found {shown(list(keys) if keys else record)}"
+                )
 
 
 def _trial(
@@ -189,26 +195,29 @@ def _program(
 
 def _longest(path: Path) -> int:
     """Iterations of the longest run of a file: no limit of its runs is lower."""
-    return max(
-        len(place.get_or_none(record, "reflections", list) or ()) + 1
-        for place, record in json_lines(path)
-    )
+    longest = 1
+    quiet = Intake()
+    for place, record in json_lines(path, quiet):
+        with quiet.record(place):
+            longest = max(longest, len(place.get(record, "reflections", list)) + 1)
+    return longest
 
 
 def _environments(
-    name: Path, files: dict[int, Path], seen: dict[str, int]
+    name: Path, files: dict[int, Path], intake: Intake, seen: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """All trials of each environment, up to its success."""
+    """All trials of each environment, up to its success; without one of the files, none."""
     if sorted(files) != list(range(len(files))):
         missing = next(n for n in range(len(files)) if n not in files)
         raise ImportFormatError(f"{name}_run_logs_{missing}.json: is missing; trials count from 0")
-    logs = [(Place(files[n], "log"), json_document(files[n])) for n in range(len(files))]
+    logs = [(Place(files[n], "log"), json_document(files[n], intake)) for n in range(len(files))]
     for place, log in logs:
         if not isinstance(log, list) or len(log) != len(logs[0][1]):
             raise place.error(f"must be a list as long as trial 0's, found {shown(log)}")
     for index in range(len(logs[0][1])):
         trials = [(place.at(f"environment {index + 1}"), log[index]) for place, log in logs]
-        yield _environment(name.name, trials, seen)
+        with intake.record(trials[0][0], [record for _, record in trials]):
+            yield _environment(name.name, trials, seen)
 
 
 def _environment(run: str, trials: list[tuple[Place, Any]], seen: dict[str, int]) -> dict[str, Any]:

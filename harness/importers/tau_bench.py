@@ -18,16 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import choices
-from harness.importers._base import (
-    SCHEMA,
-    Place,
-    at_limit,
-    inferred,
-    json_document,
-    shown,
-    slug,
-    unique,
-)
+from harness.importers._base import SCHEMA, Place, at_limit, inferred, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._reading import json_items
 from harness.text import mended
 
 NAME = "tau-bench"
@@ -42,13 +36,19 @@ EXIT_REASON = (
     "and never the reason."
 )
 
+ITEM = "trajectory"
 STOP = "###STOP###"
 HANDOVER = "transfer_to_human_agents"
 #: tau-bench ends a run after this many agent steps.
 STEP_LIMIT = 30
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """A list of trajectories with ``task_id`` and ``traj``."""
+    return head.kind == "list" and head.has("task_id", "traj")
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each trajectory of a tau-bench file.
 
     ``tools`` are the names called anywhere in the file, since the file holds no catalogue. A
@@ -58,27 +58,23 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         ImportFormatError: The file is not such a list, or a trajectory has another shape.
     """
-    entries = json_document(path)
-    top = Place(path, "top level")
-    if not isinstance(entries, list):
-        raise top.error(f"expected a list of trajectories, found {shown(entries)}")
-    if not entries:
-        raise top.error("the list of trajectories is empty")
+    tools = _tools(path)
     seen: dict[str, int] = {}
-    recordings = [
-        _recording(Place(path, f"trajectory {number}"), entry, seen)
-        for number, entry in enumerate(entries, 1)
-    ]
-    tools = sorted(
-        {
-            call["tool"]
-            for recording in recordings
-            for step in recording["steps"]
-            for call in step.get("calls", ())
-        }
-    )
-    for recording in recordings:
-        yield {**recording, "tools": tools} if tools else recording
+    for place, entry in json_items(path, intake, what=ITEM):
+        with intake.record(place, entry):
+            recording = _recording(place, entry, seen)
+            yield {**recording, "tools": tools} if tools else recording
+
+
+def _tools(path: Path) -> list[str]:
+    """Names of all tools called in a file; a reading of its own, so that none has to be kept."""
+    names: set[str] = set()
+    quiet = Intake()
+    for place, entry in json_items(path, quiet, what=ITEM):
+        with quiet.record(place):
+            steps, _ = _steps(place, place.get(entry, "traj", list))
+            names.update(call["tool"] for step in steps for call in step.get("calls", ()))
+    return sorted(names)
 
 
 def _recording(place: Place, entry: Any, seen: dict[str, int]) -> dict[str, Any]:

@@ -17,16 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ImportFormatError
-from harness.importers._base import (
-    SCHEMA,
-    Place,
-    at_limit,
-    inferred,
-    json_lines,
-    shown,
-    slug,
-    unique,
-)
+from harness.importers._base import SCHEMA, Place, at_limit, inferred, shown, slug, unique
+from harness.importers._head import Head
+from harness.importers._intake import Intake
+from harness.importers._reading import json_lines
 
 NAME = "textgrad"
 TITLE = "TextGrad's code optimisation: visible tests against hidden ones"
@@ -57,7 +51,12 @@ LIMIT = 5
 _FEEDBACK = re.compile(r"Tested passed:(.*?)\n\s*\nTests failed:(.*)", re.DOTALL)
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def fits(head: Head) -> bool:
+    """Lines with ``implementations`` and what the visible tests said of them."""
+    return head.kind == "lines" and head.has("implementations", "test_feedback")
+
+
+def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
     """Yield one recording for each line of a file, or of all ``*.jsonl`` files below a folder.
 
     Outcome is unknown where the line says ``is_bad``: asking the hidden tests failed, and the
@@ -71,8 +70,10 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise ImportFormatError(f"{path}: the folder holds no *.jsonl file")
     seen: dict[str, int] = {}
     for file in files:
-        for place, record in json_lines(file):
-            yield _recording(place, record, seen)
+        with intake.record(Place(file, "file")):
+            for place, record in json_lines(file, intake):
+                with intake.record(place, record):
+                    yield _recording(place, record, seen)
 
 
 def _recording(place: Place, record: Any, seen: dict[str, int]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.importers import _base, recordings
+from harness.importers import _reading, recordings
 
 FORMAT = "autoresearch"
 Refused = Callable[[Path], str]
@@ -147,7 +147,7 @@ def test_broken_files_are_refused(
     path = log(HEADER)
     path.write_bytes(f"{HEADER}\n".encode() + b"a\t1\tkeep\t\xff\n")
     assert "line 2: not UTF-8: byte 9 is 0xff" in refused(path)
-    monkeypatch.setattr(_base, "MAX_LINE_BYTES", 60)
+    monkeypatch.setattr(_reading, "MAX_LINE_BYTES", 60)
     assert "line 2: a line may hold at most 60 bytes" in refused(log(HEADER, "a" * 61))
 
 

@@ -57,7 +57,7 @@ def test_the_package_is_light() -> None:
 def test_what_is_no_scenario_is_refused(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], words: str
 ) -> None:
-    def read(path: Path) -> Iterator[dict[str, Any]]:
+    def read(path: Path, intake: importers.Intake) -> Iterator[dict[str, Any]]:
         yield GOOD
         yield {**GOOD, "id": "react/bad", **change}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.importers import _base, recordings
+from harness.importers import _reading, recordings
 
 FORMAT = "react"
 Write = Callable[..., Path]
@@ -226,7 +226,7 @@ def test_broken_files_are_refused(
 ) -> None:
     assert "the file is empty" in refused(write_lines("", " "))
     assert "cannot be read: No such file" in refused(tmp_path / "absent.jsonl")
-    monkeypatch.setattr(_base, "MAX_LINE_BYTES", 50)
+    monkeypatch.setattr(_reading, "MAX_LINE_BYTES", 50)
     assert "line 1: a line may hold at most 50 bytes" in refused(write_lines(shop(LOOK)))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.importers import _base, recordings
+from harness.importers import _reading, recordings
 
 FORMAT = "tau-bench"
 Write = Callable[..., Path]
@@ -211,27 +211,26 @@ def test_broken_files_are_refused(tmp_path: Path, write_json: Write, refused: Re
     whole = json.dumps([GOOD], indent=1)
     path = tmp_path / "runs.json"
     path.write_text(whole[: len(whole) // 2])
-    line = whole[: len(whole) // 2].count("\n") + 1
-    assert f"line {line}: not JSON" in refused(path)
+    assert "before the first trajectory: the rest of the file cannot be read" in refused(path)
     path.write_bytes(b'["\xff"]')
-    assert "not UTF-8: byte 2 is 0xff" in refused(path)
-    path.write_text("[" * 100_000)
-    assert "nested too deeply" in refused(path)
+    assert "trajectory 1: not UTF-8: byte 1 is 0xff" in refused(path)
+    path.write_text("[" * 100_000 + "]" * 100_000)
+    assert "trajectory 1: nested too deeply" in refused(path)
     path.write_text(f"[{'9' * 10_000}]")
     assert "integer of too many digits" in refused(path)
     path.write_text(" \n")
-    assert "the file is empty" in refused(path)
-    assert "the list of trajectories is empty" in refused(write_json([]))
-    assert "expected a list of trajectories, found {'a': 1}" in refused(write_json({"a": 1}))
+    assert "expected a list, found no JSON" in refused(path)
+    assert "the list is empty; expected at least one trajectory" in refused(write_json([]))
+    assert "expected a list, found an object" in refused(write_json({"a": 1}))
     assert "cannot be read: No such file" in refused(tmp_path / "absent.json")
     assert "cannot be read: Is a directory" in refused(tmp_path)
 
 
-def test_a_file_too_large_is_refused(
+def test_a_trajectory_too_large_is_refused(
     write_json: Write, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_base, "MAX_DOCUMENT_BYTES", 10)
-    assert "at most 10 bytes" in refused(write_json([GOOD]))
+    monkeypatch.setattr(_reading, "MAX_LINE_BYTES", 10)
+    assert "trajectory 1: may hold at most 10 bytes" in refused(write_json([GOOD]))
 
 
 def test_half_a_surrogate_pair_is_replaced(write_json: Write) -> None:

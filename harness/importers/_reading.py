@@ -1,0 +1,187 @@
+"""Files as records: JSON Lines, JSON documents, lists too large for memory, lines of text.
+
+A broken record is noted at the ``Intake`` and reading goes on behind it, as far as the format lets
+one find the next: at the next line of JSON Lines, behind the brackets of an item of a JSON list.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from harness.errors import ImportFormatError
+from harness.importers._base import Place
+from harness.importers._head import head_of
+from harness.importers._intake import Intake
+from harness.importers._open import UNPACKING, opened
+from harness.importers._stream import BrokenOffError, NoListError, split
+from harness.text import mended
+
+#: Longest line, and largest single JSON document, that is read. A hostile file must not be
+#: able to fill the memory.
+MAX_LINE_BYTES = 64 * 2**20
+MAX_DOCUMENT_BYTES = 512 * 2**20
+
+
+def json_lines(path: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
+    """Each non-empty line of a JSON Lines file, parsed, with its place.
+
+    A file whose name ends in ``.gz`` is unpacked while it is read. Lines that are too long or no
+    JSON are lost; so is all that follows where a packed file breaks off.
+
+    Raises:
+        ImportFormatError: The file cannot be read, or no line holds anything; where the import is
+            strict, also a line that is lost.
+    """
+    for place, raw in _raw_lines(path, "JSON Lines", intake):
+        try:
+            value = json_value(raw, place)
+        except ImportFormatError as error:
+            intake.note(error)
+            continue
+        yield place, value
+
+
+def text_lines(path: Path, expected: str, intake: Intake) -> Iterator[tuple[Place, str]]:
+    """Each non-empty line of a text file, with its place; ``expected`` says what it should hold.
+
+    Raises:
+        ImportFormatError: As ``json_lines``; a line is lost where it is not UTF-8.
+    """
+    for place, raw in _raw_lines(path, expected, intake):
+        try:
+            text = _decoded(raw, place)
+        except ImportFormatError as error:
+            intake.note(error)
+            continue
+        yield place, text
+
+
+def json_document(path: Path, intake: Intake) -> Any:
+    """A whole file as one JSON value.
+
+    Raises:
+        ImportFormatError: The file cannot be read, is too large, or is not JSON.
+    """
+    with opened(path, intake) as file:
+        raw = file.read(MAX_DOCUMENT_BYTES + 1)
+    if len(raw) > MAX_DOCUMENT_BYTES:
+        raise ImportFormatError(f"{path}: a file may hold at most {MAX_DOCUMENT_BYTES} bytes")
+    if not raw.strip():
+        raise ImportFormatError(f"{path}: the file is empty; expected JSON")
+    return json_value(raw, Place(path, "document"))
+
+
+def json_items(
+    path: Path, intake: Intake, *, under: str = "", what: str = "record"
+) -> Iterator[tuple[Place, Any]]:
+    """Each item of a list in a JSON document, with its place, whatever the size of the file.
+
+    A damaged item is lost; where the document breaks off, so is what follows.
+
+    Args:
+        path: The file.
+        intake: Learns what is lost.
+        under: Key of the list in the document, keys of keys joined by dots; empty where the
+            document is the list.
+        what: An item in words, for its place.
+
+    Raises:
+        ImportFormatError: The file cannot be read or has no such list; where the import is strict,
+            also a document that breaks off.
+    """
+    keys = under.split(".") if under else ()
+    number = 0
+    with opened(path, intake) as file:
+        try:
+            for number, raw in enumerate(split(file, keys, MAX_LINE_BYTES), 1):
+                place = Place(path, f"{what} {number}")
+                try:
+                    if raw is None:
+                        raise place.error(f"may hold at most {MAX_LINE_BYTES} bytes")
+                    value = json_value(raw, place)
+                except ImportFormatError as error:
+                    intake.note(error)
+                    continue
+                yield place, value
+        except NoListError as error:
+            listed = f"a list under {under!r}" if under else "a list"
+            raise ImportFormatError(f"{path}: expected {listed}, found {error}") from error
+        except BrokenOffError as error:
+            after = Place(path, f"after {what} {number}" if number else f"before the first {what}")
+            intake.note(after.error(f"the rest of the file cannot be read: {error}"))
+            return
+    if not number:
+        raise ImportFormatError(f"{path}: the list is empty; expected at least one {what}")
+
+
+def json_records(
+    path: Path, intake: Intake, *, what: str = "record"
+) -> Iterator[tuple[Place, Any]]:
+    """Each record of a file that is JSON Lines, one list, or one object: whichever it is.
+
+    Raises:
+        ImportFormatError: As the three it chooses from.
+    """
+    match head_of(path).kind:
+        case "lines":
+            yield from json_lines(path, intake)
+        case "list":
+            yield from json_items(path, intake, what=what)
+        case _:
+            yield Place(path, "document"), json_document(path, intake)
+
+
+def _raw_lines(path: Path, expected: str, intake: Intake) -> Iterator[tuple[Place, bytes]]:
+    empty, before = True, intake.broken
+    with opened(path, intake) as file:
+        number = 0
+        while raw := _line(file, Place(path, f"line {number + 1}"), intake):
+            number += 1
+            place = Place(path, f"line {number}")
+            if len(raw) > MAX_LINE_BYTES:
+                intake.note(place.error(f"a line may hold at most {MAX_LINE_BYTES} bytes"))
+                while raw and not raw.endswith(b"\n"):
+                    raw = _line(file, place, intake)
+            elif raw.strip():
+                empty = False
+                yield place, raw.rstrip(b"\r\n")
+    if empty and intake.broken == before:
+        raise ImportFormatError(f"{path}: the file is empty; expected {expected}")
+
+
+def _line(file: IO[bytes], place: Place, intake: Intake) -> bytes:
+    try:
+        return file.readline(MAX_LINE_BYTES + 1)
+    except UNPACKING as error:
+        intake.note(place.error(f"the rest of the file cannot be unpacked: {error}"))
+        return b""
+
+
+def json_value(raw: bytes, place: Place) -> Any:
+    """Bytes as one JSON value.
+
+    Raises:
+        ImportFormatError: They are not JSON.
+    """
+    text = _decoded(raw, place)
+    try:
+        value = json.loads(text)
+        return mended(value) if "\\ud" in text.lower() else value
+    except json.JSONDecodeError as error:
+        # A line knows its own number; a whole document learns it from the parser.
+        where = Place(place.path, f"line {error.lineno}") if place.spot == "document" else place
+        raise where.error(f"not JSON: {error.msg} (column {error.colno})") from error
+    except RecursionError as error:
+        raise place.error("nested too deeply") from error
+    except ValueError as error:
+        raise place.error("holds an integer of too many digits") from error
+
+
+def _decoded(raw: bytes, place: Place) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise place.error(f"not UTF-8: byte {error.start} is {raw[error.start]:#04x}") from error

@@ -1,0 +1,75 @@
+"""Every sample is imported by ``auto``, or refused with a reason; and everything runs observed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.importers import Source, Unknown, sources_in
+from harness.importers._convert import Conversion
+from harness.scenario import Scenario
+
+#: Files of the corpora that hold no run: descriptions, and raw logs that derived files stand for.
+NO_RUN = (".md", ".txt", ".csv")
+#: No agent's run, although it is JSON: answers by question, without an iteration.
+NO_FORMAT = ("mmlu_college_physics_predictions.json", "mmlu_machine_learning_predictions.json")
+
+
+@pytest.fixture(scope="module")
+def found(corpora: Path) -> list[Source | Unknown]:
+    return sources_in(corpora)
+
+
+def test_what_nobody_knows_is_no_run(found: list[Source | Unknown]) -> None:
+    for one in found:
+        if isinstance(one, Unknown):
+            assert one.path.suffix in NO_RUN or one.path.name in NO_FORMAT, one
+            assert one.reason.startswith(("is text that no importer", "is a JSON document that no"))
+
+
+@pytest.mark.slow
+def test_each_sample_is_imported_or_refused_with_a_reason(
+    corpora: Path, found: list[Source | Unknown]
+) -> None:
+    """Prints a table; see it with ``-s``."""
+    print()
+    for source in (one for one in found if isinstance(one, Source)):
+        conversion = Conversion([source])
+        ids: Counter[str] = Counter()
+        for item in conversion.items():
+            Scenario.model_validate_json(item.line)
+            ids[item.subject.recording["id"]] += 1
+        assert ids or conversion.problems, source
+        assert max(ids.values(), default=1) == 1
+        for problem in conversion.problems:
+            # It names the file and stays on its line.
+            assert problem.startswith(str(source.path))
+            assert "\n" not in problem
+        name = str(source.path.relative_to(corpora))
+        print(f"{source.name:15} {len(ids):5} read {conversion.broken:3} lost  {name[-60:]}")
+
+
+def harness(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.cli", *arguments, "--json"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout, done.stderr[-2000:]
+    return done.returncode, json.loads(done.stdout.splitlines()[0])
+
+
+@pytest.mark.slow
+def test_all_of_it_runs_observed(corpora: Path, tmp_path: Path) -> None:
+    code, told = harness(tmp_path, "import", "auto", str(corpora), "-o", "all.jsonl")
+    assert code == (1 if told["broken"] else 0)
+    assert told["recordings"] == sum(one["recordings"] for one in told["formats"].values())
+    lines = (tmp_path / "all.jsonl").read_bytes().splitlines()
+    assert len(lines) == told["recordings"]
+    code, ran = harness(tmp_path, "run", "all.jsonl", "-p", "observe")
+    assert (code, ran["episodes"]) == (0, told["recordings"])
