@@ -86,7 +86,7 @@ def message_from(spot: Place, raw: Any) -> Message:
     if found.role == "tool":
         found.results.append(_result(spot, about, content))
     elif name == "function_call":
-        found.calls.append((None, _call(_loaded(content), spot)))
+        found.calls.append((None, _call(loaded(content), spot)))
     else:
         found.text = _content(spot, content, found)
     if found.role == "assistant":
@@ -151,17 +151,19 @@ def _call(item: Any, spot: Place) -> dict[str, Any]:
     inner = spot.get_or_none(item, "function", dict) or item
     keys = ("arguments", "args", "input", "parameters")
     raw = next((inner[key] for key in keys if isinstance(inner, dict) and key in inner), None)
-    args = _loaded(raw) if isinstance(raw, str) and raw.strip() else raw or {}
+    args = loaded(raw) if isinstance(raw, str) and raw.strip() else raw or {}
     call = {"tool": spot.get(inner, "name", str)}
     if isinstance(args, dict):
         return {**call, "args": args} if args else call
     return {**call, "args": {"unparsed": raw}, "ok": False}
 
 
-def _loaded(raw: Any) -> Any:
+def loaded(raw: Any) -> Any:
     """A JSON text as a value; what is none stays as it is."""
     try:
-        value = mended(json.loads(raw)) if isinstance(raw, str) else raw
+        value = json.loads(raw) if isinstance(raw, str) else raw
+        if isinstance(raw, str) and "\\ud" in raw.lower():
+            value = mended(value)
         json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which no JSON can hold
     except (ValueError, RecursionError):
         return raw
@@ -178,7 +180,7 @@ def _dumped(spot: Place, value: Any) -> str:
 def _result(spot: Place, about: dict[str, Any], content: Any) -> Result:
     plain = isinstance(content, str | list) or content is None
     text = _content(spot, content, None) if plain else _dumped(spot, content)
-    told = _loaded(text) if text.lstrip().startswith("{") else {}
+    told = loaded(text) if text.lstrip().startswith("{") else {}
     known = {**told, **about} if isinstance(told, dict) else about
     code = known.get("exit_code")
     whole = type(code) is int and abs(code) < 2**31

@@ -102,10 +102,14 @@ def _answer(spot: Place, result: Result, waiting: list[_Open]) -> dict[str, Any]
         )
     chosen = fits[0]
     waiting.remove(chosen)
-    call = chosen.call
+    settle(chosen.call, result)
+    return chosen.call
+
+
+def settle(call: dict[str, Any], result: Result) -> None:
+    """Write into a call what came back from it, and whether that is a success."""
     call["result"] = result.text
     if result.exit_code is not None:
         call["exit_code"] = result.exit_code
     good = not result.failed and not result.exit_code and not _FAILED.match(result.text)
     call["ok"] = call.get("ok", True) and good
-    return call
