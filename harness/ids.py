@@ -5,6 +5,8 @@ from __future__ import annotations
 from harness.fingerprint import digest
 
 _SPAN_MASK = (1 << 64) - 1
+#: An odd multiplier visits every id once; neighbours do not look alike.
+_SPAN_FACTOR = 0x9E3779B97F4A7C15
 
 
 def episode_id(run_id: str, pair_key: str) -> str:
@@ -22,6 +24,11 @@ def span_ids(episode: str) -> SpanIds:
     return SpanIds(int(digest("spans", episode), 16))
 
 
+def span_order(span_id: int) -> int:
+    """A number that grows from each span id of an episode to the next one used."""
+    return (span_id * pow(_SPAN_FACTOR, -1, 1 << 64)) & _SPAN_MASK
+
+
 class SpanIds:
     """Counts through 64-bit span ids from a start that belongs to one episode; never 0."""
 
@@ -32,6 +39,5 @@ class SpanIds:
 
     def take(self) -> int:
         """The next id."""
-        # An odd multiplier visits every id once; neighbours do not look alike.
         self._next = (self._next + 1) & _SPAN_MASK
-        return (self._next * 0x9E3779B97F4A7C15) & _SPAN_MASK or 1
+        return (self._next * _SPAN_FACTOR) & _SPAN_MASK or 1
