@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import threading
 import time
 from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
 
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
@@ -48,21 +52,25 @@ class _Counting(SpanExporter):
 
 
 class OtlpSink:
-    """Sends spans to the OTLP/HTTP endpoint that the standard variables name, best effort.
+    """Sends spans to an OTLP/HTTP endpoint, best effort.
 
     The batch processor drops silently when its queue is full, so what is lost is counted here:
     spans handed in that the backend did not confirm.
+
+    Args:
+        exporter: Sends them; left out: one to the endpoint, set up by the standard variables.
+        endpoint: URL; left out: the one that the standard variables name.
 
     Raises:
         HarnessError: A standard variable has a value that cannot be used.
     """
 
-    def __init__(self, exporter: SpanExporter | None = None) -> None:
+    def __init__(self, exporter: SpanExporter | None = None, endpoint: str | None = None) -> None:
         try:
             if exporter is None:
                 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-                exporter = OTLPSpanExporter()
+                exporter = OTLPSpanExporter(endpoint=traces_url(endpoint) if endpoint else None)
             self._exporter = _Counting(exporter)
             # A replay makes spans faster than any backend takes them; the SDK's own queue of 2,048
             # would drop most of a healthy run.
@@ -75,6 +83,11 @@ class OtlpSink:
         self._lock = threading.Lock()
         self._told = 0
         self.sent = 0
+
+    @property
+    def confirmed(self) -> int:
+        """Spans that the backend has taken so far."""
+        return self._exporter.taken
 
     def send(self, traced: Traced) -> None:
         """Hand in the spans of one episode; sampled by trace id where a sampler is configured."""
@@ -102,6 +115,43 @@ class OtlpSink:
         lost = self.flush()
         self._processor.shutdown()  # type: ignore[no-untyped-call]
         return lost
+
+
+def traces_url(endpoint: str) -> str:
+    """Where traces go at an endpoint; one without a path means the usual path.
+
+    Raises:
+        HarnessError: It is no URL that can be sent to.
+    """
+    try:
+        parts = urlsplit(endpoint)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise HarnessError(
+            f"telemetry: endpoint: must be a URL such as http://localhost:4318, found {endpoint!r}"
+        )
+    return endpoint if parts.path.strip("/") else f"{endpoint.rstrip('/')}/v1/traces"
+
+
+def otlp_json(traced: Traced) -> str:
+    """The spans of an episode as one line of OTLP/JSON: an ``ExportTraceServiceRequest``.
+
+    Ids are hexadecimal and enumerations are numbers, as the OTLP specification asks, otherwise it
+    is protobuf's own JSON.
+    """
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+
+    request: dict[str, Any] = MessageToDict(encode_spans(traced.spans), use_integers_for_enums=True)
+    for resource in request["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                for name in ("traceId", "spanId", "parentSpanId"):
+                    if name in span:
+                        span[name] = base64.b64decode(span[name]).hex()
+    return json.dumps(request, ensure_ascii=False, separators=(",", ":"))
 
 
 def otlp_wanted() -> bool:

@@ -100,6 +100,19 @@ class Store:
             raise StoreError(f"store {self.path}: cannot be written: {error}") from error
 
     @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other writers away, while the file itself is replaced; this object may write.
+
+        Raises:
+            StoreError: Another process has been writing for too long.
+        """
+        try:
+            with self._lock.acquire(timeout=self._wait_s):
+                yield
+        except Timeout:
+            raise StoreError(f"store {self.path}: another process is writing; try again") from None
+
+    @contextmanager
     def _connected(
         self, read_only: bool, config: Mapping[str, str] = _NO_NETWORK
     ) -> Iterator[duckdb.DuckDBPyConnection]:

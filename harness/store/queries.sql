@@ -76,6 +76,12 @@ WHERE (starts_with(e.episode_id, $wanted) OR e.scenario = $wanted)
   AND ($run IS NULL OR e.run_id = $run)
 ORDER BY r.created_ms DESC, r.run_id DESC, e.preset, e.repetition;
 
+-- name: has_continuations
+SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'continuations';
+
+-- name: continuation
+SELECT continued_at, cause, model FROM continuations WHERE episode_id = $episode;
+
 -- name: iterations
 SELECT i.*, m.text AS reply
 FROM iterations i LEFT JOIN messages m ON m.hash = i.reply_hash

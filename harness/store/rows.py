@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 #: Tables whose rows belong to one episode, in the order in which they are written.
 EPISODE_TABLES = (
     "episodes", "iterations", "guard_series", "calls", "llm_calls", "checks",
-    "mechanism_events", "lessons", "spans",
+    "mechanism_events", "lessons", "spans", "continuations",
 )  # fmt: skip
 #: Tables whose rows are shared and written once, with the column that identifies them.
 SHARED_TABLES = {
@@ -101,6 +101,8 @@ class Rows:
             for series in episode.series
         )  # fmt: skip
         tables["spans"].extend((*key, *span_row(span)) for span in traced.spans)
+        if (live := episode.continued) is not None:
+            tables["continuations"].append((*key, live.at, live.cause, live.model))
         self.iterations += len(episode.iterations)
 
     def _iteration(

@@ -160,7 +160,7 @@ CREATE TABLE IF NOT EXISTS iterations (
     work_order     UBIGINT
 );
 COMMENT ON TABLE iterations IS 'One assistant turn with its calls and its evaluation';
-COMMENT ON COLUMN iterations.branch IS 'Where in the recording: empty for the trunk, else switch_strategy[0], ...';
+COMMENT ON COLUMN iterations.branch IS 'Where in the recording: empty for the trunk, else switch_strategy[0], ...; live where a model went on';
 COMMENT ON COLUMN iterations.step IS 'Step of that branch, from 1';
 COMMENT ON COLUMN iterations.path IS 'Row of the decision chain, 0 to 10';
 COMMENT ON COLUMN iterations.exit_reason IS 'What would have ended the loop here, NULL if nothing';
@@ -275,6 +275,18 @@ CREATE TABLE IF NOT EXISTS lessons (
     next_strategy VARCHAR
 );
 COMMENT ON TABLE lessons IS 'The feedback log: what was tried and did not work';
+
+CREATE TABLE IF NOT EXISTS continuations (
+    run_id       VARCHAR NOT NULL,
+    episode_id   VARCHAR NOT NULL,
+    continued_at INTEGER NOT NULL,
+    cause        VARCHAR NOT NULL,
+    model        VARCHAR NOT NULL
+);
+COMMENT ON TABLE continuations IS 'Episodes that a live model went on with where their recording ended or was left';
+COMMENT ON COLUMN continuations.continued_at IS 'First iteration that was made live; from here on iterations.branch is live';
+COMMENT ON COLUMN continuations.cause IS 'Why the recording was left: recording_exhausted, switch_strategy, delegate or nudge';
+COMMENT ON COLUMN continuations.model IS 'Model that acted';
 
 CREATE TABLE IF NOT EXISTS readings (
     content_hash VARCHAR NOT NULL,
