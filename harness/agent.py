@@ -17,8 +17,9 @@ from harness.clock import Clock, RealClock
 from harness.episode import Episode
 from harness.episode_file import EpisodeFile
 from harness.live import LoopGuard
-from harness.openai_llm import Answer, OpenAILLM, counts
+from harness.openai_llm import Answer, OpenAILLM
 from harness.preset import Preset
+from harness.recorded import counts
 from harness.redact import Redactor
 from harness.trace import Decision
 
@@ -89,9 +90,27 @@ class Agent:
         """
         name = self._name or f"agent/{uuid4().hex[:8]}"
         guard = LoopGuard(self._preset, goal=goal, task=self._task, llm=self._llm, name=name)
-        talk = [_message("system", SYSTEM_PROMPT), _message("user", goal)]
-        said: dict[str, str] = {}
-        while True:
+        self.go_on(guard, [_message("system", SYSTEM_PROMPT), _message("user", goal)], {})
+        return Outcome(guard.episode(), guard.result, guard.recording())
+
+    def go_on(
+        self,
+        guard: LoopGuard,
+        talk: list[Mapping[str, Any]],
+        said: Mapping[str, str],
+        *,
+        more: Callable[[LoopGuard], bool] = lambda _: True,
+    ) -> None:
+        """Go on with a loop until a guard decides or the agent stops by itself.
+
+        Args:
+            guard: The loop as it stands, not ended.
+            talk: The conversation so far, as the server takes it; what is said is added.
+            said: What the agent is told before its next turn: ``user``, ``nudge``.
+            more: Asked before each turn; a no leaves the loop as it stands, with nothing decided.
+        """
+        while more(guard):
+            talk += [_message("user", text) for text in said.values()]
             # Behind the conversation and not kept in it, so that prompts stay cached.
             order = guard.work_order(said.get("user"))
             prompt = [*talk, _message("user", order)] if order else talk
@@ -115,11 +134,7 @@ class Agent:
             elif stopped:
                 break
             else:
-                hints = [*_hints(decision), *([refusal] if refusal else [])]
-                hints = hints or ([] if calls else [GO_ON])
-                said = {"nudge": "\n".join(hints)} if hints else {}
-            talk += [_message("user", text) for text in said.values()]
-        return Outcome(guard.episode(), guard.result, guard.recording())
+                said = told_next(decision, called=bool(calls), refusal=refusal)
 
     def _run(self, guard: LoopGuard, answer: Answer, talk: list[Any]) -> tuple[list[Any], Any]:
         """Run a batch, whole or not at all; what did not run is told and not recorded as run."""
@@ -143,7 +158,20 @@ def _message(role: str, content: str) -> Mapping[str, Any]:
     return {"role": role, "content": content}
 
 
-def _hints(decision: Decision) -> list[str]:
+def told_next(decision: Decision, *, called: bool, refusal: str | None = None) -> dict[str, str]:
+    """What an agent is told before its next turn, as keys of that step.
+
+    Args:
+        decision: On its last turn.
+        called: Whether that turn had calls; one without is asked to go on.
+        refusal: Why a batch of calls did not run.
+    """
+    hints = [*hints_of(decision), *([refusal] if refusal else [])]
+    hints = hints or ([] if called else [GO_ON])
+    return {"nudge": "\n".join(hints)} if hints else {}
+
+
+def hints_of(decision: Decision) -> list[str]:
     """What guards want said to the agent before its next turn."""
     nudges = [c for c in decision.conditions if c.action == "nudge" and c.state == "true"]
     hints = [f"Warning ({c.name}): {c.reason.value.replace('_', ' ')}." for c in nudges]

@@ -11,13 +11,18 @@ from harness.clock import Clock
 from harness.openai_llm import ToolCall
 
 
+class ToolFailure(Exception):  # noqa: N818 - an outcome, not a fault
+    """A call that failed; the message is its result, word for word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """Something the agent can do.
 
     Attributes:
         parameters: JSON schema of its arguments.
-        run: Takes the arguments by name; what it raises is a failed call.
+        run: Takes the arguments by name; what it raises is a failed call (``ToolFailure``: with
+            these words as its result).
         properties: How guards treat it: ``waits``, ``effect`` (see the scenario format).
     """
 
@@ -55,6 +60,8 @@ def run_call(call: ToolCall, tools: Mapping[str, Tool], clock: Clock) -> dict[st
             found = tool.run(**call.args)
             result = found if isinstance(found, str) else json.dumps(found, default=str)
             ok = True
+        except ToolFailure as failure:
+            result = str(failure)
         except Exception as error:
             result = f"{type(error).__name__}: {error}"
     ms = clock.now_ms() - began

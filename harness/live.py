@@ -18,66 +18,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from harness import recorded
 from harness.clock import Clock, RealClock
 from harness.episode import Episode
-from harness.errors import HarnessError, ReplayMiss
+from harness.errors import HarnessError
 from harness.fingerprint import digest
 from harness.gates import Workspace
 from harness.hooks import After, Hooks
-from harness.llm import LLM, RecordedLLM, Request
+from harness.live_budget import Refusal, refusal
+from harness.live_roles import Answering
+from harness.llm import LLM
 from harness.loop import episode_of, pair_key
 from harness.preset import Preset, load_preset
-from harness.scenario import SCHEMA, Scenario, Step
+from harness.scenario import SCHEMA, Scenario
 from harness.session import Session
-from harness.trace import Decision, Reply, Turn
-from harness.turns import prepare, turn_from
+from harness.trace import Decision, Turn
+from harness.turns import turn_from
 
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A batch of tool calls that must not run, because a budget would be exceeded."""
-
-    guard: str
-    asked: int
-    left: int
-    message: str
-
-
-class _Roles:
-    """Who answers the roles just now: a model, a recording while a state is restored, nobody."""
-
-    def __init__(self, llm: LLM | None) -> None:
-        self.current = llm
-
-    @property
-    def reads(self) -> bool:
-        return self.current is not None and self.current.reads
-
-    def knows(self, role: str, iteration: int, n: int) -> bool:
-        return self.current is not None and self.current.knows(role, iteration, n)
-
-    def ask(self, request: Request) -> Reply:
-        if self.current is None:
-            raise ReplayMiss(lambda: f"nobody answers role {request.role!r}")
-        return self.current.ask(request)
-
-
-class _Echo:
-    """Answers a shadow session with what the active one was just told; asks nobody itself."""
-
-    reads = False
-
-    def __init__(self) -> None:
-        self.replies: dict[str, list[Reply]] = {}
-
-    def knows(self, role: str, iteration: int, n: int) -> bool:
-        return n <= len(self.replies.get(role, ()))
-
-    def ask(self, request: Request) -> Reply:
-        return self.replies[request.role][request.n - 1]
+#: Keys of a recording that are no keys of ``task``; how it ended is no part of what goes on.
+_NO_TASK = ("schema", "id", "goal", "steps", "branches", "recorded")
 
 
 class LoopGuard:
@@ -88,7 +49,8 @@ class LoopGuard:
         goal: What the loop works on.
         task: Further keys of a scenario: ``limits``, ``phases``, ``tools``, ``direction``,
             ``score_scale``, ``completion_marker``, ``capabilities``.
-        llm: Answers judge, verifier and the other roles; left out: they abstain.
+        llm: Answers judge, verifier and the other roles where ``observe`` is handed no answer;
+            left out: they abstain.
         shadow: A second preset that only observes the same traffic, to compare two versions; it
             makes no model calls of its own.
         workspace: Where gates look for files; left out: what ``writes`` says.
@@ -116,23 +78,27 @@ class LoopGuard:
     ) -> None:
         self._preset = load_preset(preset) if isinstance(preset, str) else preset
         self._hooks = hooks or Hooks()
-        self._head = _head({"schema": SCHEMA, "id": name, "goal": goal, **(task or {})})
+        self._head = recorded.checked_head(
+            {"schema": SCHEMA, "id": name, "goal": goal, **(task or {})}
+        )
         reset = self._hooks.init(Scenario.model_validate({**self._head, "steps": [{}]}))
         if reset is not None:
             self._head["init"] = {"perception": reset}
-        self._roles = _Roles(llm)
+        self._roles = Answering(llm)
         self._llm = llm
         self._clock = clock or RealClock()
         self._last_ms = self._clock.now_ms()
         self._steps: list[dict[str, Any]] = []
+        self._writes: list[str] | None = None
+        self._answer: str | None = None
+        self._stopped = False
         self._task = Scenario.model_validate({**self._head, "steps": [{}]})
         self.session = self._session(self._preset, self._roles, workspace)
-        self._echo = _Echo()
-        shadowed = load_preset(shadow) if isinstance(shadow, str) else shadow
-        self.shadow = (
-            None if shadowed is None
-            else self._session(shadowed.observed(), self._echo, workspace)
-        )  # fmt: skip
+        self._echo = Answering()
+        self.shadow: Session | None = None
+        if shadow is not None:
+            watching = load_preset(shadow) if isinstance(shadow, str) else shadow
+            self.shadow = self._session(watching.observed(), self._echo, workspace)
 
     def __enter__(self) -> Self:
         return self
@@ -189,12 +155,7 @@ class LoopGuard:
         Args:
             calls: How many calls the batch has; it runs whole or not at all.
         """
-        for name, guard in self.session.preset.guards.items():
-            left = guard.threshold - self.session.history.calls
-            if guard.kind() == "tool_budget" and calls > left and not self.session.observe:
-                words = f"refused: {calls} calls asked for, {left:g} left of {guard.threshold:g}"
-                return Refusal(name, calls, int(left), words)
-        return None
+        return refusal(self.session, calls)
 
     def observe(
         self,
@@ -204,7 +165,8 @@ class LoopGuard:
         model: str | None = None,
         usage: Mapping[str, int] | None = None,
         finish_reason: str | None = None,
-        ms: int | None = None,
+        ms: int | Literal["unknown"] | None = None,
+        request_hash: str | None = None,
         error: str | None = None,
         last: bool = False,
         **step: Any,
@@ -218,11 +180,14 @@ class LoopGuard:
             usage: ``input`` (uncached), ``cache_read``, ``cache_write``, ``output``, ``reasoning``.
             finish_reason: As the provider gives it.
             ms: How long the reply took; left out: the time since the last observation, calls
-                included.
+                included; ``"unknown"``: nobody can tell, and guards of time abstain.
+            request_hash: Hash of the request that was answered, to be kept in the recording.
             error: The provider call failed with this.
             last: The agent stopped by itself with this turn.
             step: Further keys of a step: ``user, nudge, interrupted, output, plan, score,
-                feedback, writes, confirms, handler, idle_ms, loop, judge, roles``.
+                feedback, writes, confirms, handler, idle_ms, loop``; ``judge`` and ``roles`` are
+                answers, and no model is asked for them. Where files are tracked, the first step
+                says so with ``writes=[]``.
 
         Raises:
             HarnessError: The loop has ended, or a value breaks a rule of the format.
@@ -232,8 +197,7 @@ class LoopGuard:
             raise HarnessError(
                 f"{self._task.id}: ended with {before.exit}; a paused loop goes on with resume()"
             )
-        now_ms = self._clock.now_ms()
-        timed = [dict(call) for call in calls]
+        now_ms, timed = self._clock.now_ms(), [dict(call) for call in calls]
         if ms is None:
             # One measured span holds the reply and its calls.
             ms = now_ms - self._last_ms
@@ -242,45 +206,41 @@ class LoopGuard:
         self._last_ms = now_ms
         reply = {
             "text": text, "model": model, "usage": usage, "finish_reason": finish_reason,
-            "ms": ms, "error": error,
+            "ms": None if ms == "unknown" else ms, "request_hash": request_hash, "error": error,
         }  # fmt: skip
         data = {"reply": {k: v for k, v in reply.items() if v is not None}, "calls": timed, **step}
-        return self._take(data, last=last)
+        if self._answer is not None and data.get("user") is None:
+            data["user"] = self._answer
+        decision, self._answer = self._take(data, last=last), None
+        return decision
 
     async def aobserve(self, **iteration: Any) -> Decision:
         """``observe`` for asyncio: roles are asked in a thread, the event loop goes on."""
         return await asyncio.to_thread(lambda: self.observe(**iteration))
 
     def resume(self, message: str | None = None) -> None:
-        """Go on after a pause: counts go on, the cause of the pause starts anew.
+        """Go on after a pause: counts go on, its cause starts anew; recorded as answered.
 
         Args:
-            message: What the person said; hand it on as ``user`` of the next ``observe``.
+            message: What the person said: ``user`` of the next ``observe``, unless that names one.
 
         Raises:
             HarnessError: The loop is not paused.
         """
         self.session.resume()
         self.session.orders.message = message
+        self._answer = message or ""
 
     def recording(self) -> dict[str, Any]:
         """The loop so far as a scenario: replayed under the same preset it decides the same."""
-        trunk: list[dict[str, Any]] = []
-        branches: dict[str, list[list[dict[str, Any]]]] = {}
-        target = trunk
-        for step, decision in zip(self._steps, self.session.course.decisions, strict=True):
-            target.append(step)
-            if not self.session.observe and decision.name in ("switch_strategy", "delegate"):
-                target = []
-                branches.setdefault(decision.name, []).append(target)
-        found = {**self._head, "steps": trunk}
-        filled = {kind: [b for b in lists if b] for kind, lists in branches.items()}
-        filled = {kind: lists for kind, lists in filled.items() if lists}
-        return {**found, "branches": filled} if filled else found
+        decisions, observe = self.session.course.decisions, self.session.observe
+        head = recorded.stopped(self._head) if self._stopped else self._head
+        return recorded.assembled(head, self._steps, decisions, observe=observe)
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on later, elsewhere; plain JSON."""
-        return {"preset": self._preset.source, "recording": self.recording()}
+        state = {"preset": self._preset.source, "recording": self.recording()}
+        return state if self._answer is None else {**state, "answer": self._answer}
 
     @classmethod
     def restore(cls, state: Mapping[str, Any], **options: Any) -> LoopGuard:
@@ -291,119 +251,50 @@ class LoopGuard:
             options: As for the constructor: ``llm``, ``workspace``, ``clock``, ``shadow``, and
                 ``preset`` where it was made in Python and has no name or file to load it from.
         """
-        recording = dict(state["recording"])
-        scenario = Scenario.model_validate(recording)
-        head = {k: v for k, v in recording.items() if k not in ("steps", "branches")}
-        task = {k: v for k, v in head.items() if k not in ("schema", "id", "goal")}
-        preset = options.pop("preset", state["preset"])
-        guard = cls(preset, goal=scenario.goal, task=task, name=scenario.id, **options)
-        tape = RecordedLLM(prepare(scenario))
-        guard._roles.current = tape
-        number, turn = 1, tape.turn(1)
-        data = {"": recording["steps"], **{
-            f"{kind}[{n}]": steps
-            for kind, lists in recording.get("branches", {}).items()
-            for n, steps in enumerate(lists)
-        }}  # fmt: skip
-        while turn is not None:
-            branch, at = turn.source
+        recording = state["recording"]
+        task = {k: v for k, v in recording.items() if k not in _NO_TASK}
+        preset = options.pop("preset", None) or state["preset"]
+        guard = cls(preset, goal=recording["goal"], task=task, name=recording["id"], **options)
+        guard._roles.current = None
+
+        def take(step: dict[str, Any], stopped: bool) -> Decision:
             if guard.decision is not None and guard.decision.ends:
                 guard.session.resume()
-            decision = guard._take(data[branch][at - 1])
-            if decision.name in ("switch_strategy", "delegate"):
-                tape.switch(decision.name, number)
-            number += 1
-            turn = tape.turn(number)
+            return guard._take(step, last=stopped)
+
+        recorded.walk(recording, take)
         guard._roles.current = guard._llm
+        if "answer" in state:
+            guard.resume(state["answer"])
         return guard
 
     def episode(self) -> Episode:
         """The typed trace of the loop so far, as a replay would give it."""
-        key = pair_key(self._task, self._preset, self.session.observe, 0)
-        return episode_of(self.session, self._task, self._preset, key, 0)
+        task, key = self._task, pair_key(self._task, self._preset, self.session.observe, 0)
+        if self._stopped:
+            task = task.model_copy(update={"recorded": recorded.OWN_STOP})
+        return episode_of(self.session, task, self._preset, key, 0)
 
     def _take(self, data: dict[str, Any], *, last: bool = False) -> Decision:
         number = len(self._steps) + 1
         turn = self._turn(number, data)
-        wanted = self._hooks.handler(turn)
-        if wanted:
+        if wanted := self._hooks.handler(turn):
             data = {**data, "handler": {**data.get("handler", {}), **wanted}}
             turn = self._turn(number, data)
+        self._roles.hear(turn.roles)
         decision = self.session.step(turn, last=last)
-        asked = self.session.course.iterations[-1].replies[1:]
-        self._steps.append(_with_roles(data, asked))
+        new = recorded.added(turn.roles, self.session.course.iterations[-1].replies[1:])
+        self._steps.append(recorded.with_roles(data, new))
+        self._stopped = last and not decision.ends
         if self.shadow is not None:
-            self._echo.replies = {}
-            for reply in asked:
-                self._echo.replies.setdefault(reply.role, []).append(reply)
+            turn = self._turn(number, self._steps[-1])
+            self._echo.hear(turn.roles)
             self.shadow.step(turn, last=last)
-        self._hooks.after(self._after(number, decision))
+        self._hooks.after(After.of(self.session, number, decision))
         return decision
 
     def _turn(self, number: int, data: dict[str, Any]) -> Turn:
-        spec = _step(self._task.id, number, data)
-        return turn_from(spec, self._task, writes=spec.writes, wait_ms=self._preset.wait_ms)
-
-    def _after(self, number: int, decision: Decision) -> After:
-        events = self.session.course.iterations[-1].events
-        return After(
-            iteration=number,
-            decision=decision,
-            done=decision.ends,
-            reason=decision.exit.value if decision.exit else None,
-            spinning=any(e.mechanism == "spin_layers" and e.event == "warning" for e in events),
-            warnings=self.session.spin_warnings,
-            perception=self.session.perception,
-        )
-
-
-def _head(head: dict[str, Any]) -> dict[str, Any]:
-    from pydantic import ValidationError
-
-    from harness.validation import problem
-
-    try:
-        Scenario.model_validate({**head, "steps": [{}]})
-    except ValidationError as error:
-        raise HarnessError(f"loop {head.get('id')}: task{problem(error)}") from None
-    return dict(head)
-
-
-def _step(name: str, number: int, data: dict[str, Any]) -> Step:
-    from pydantic import ValidationError
-
-    from harness.validation import problem
-
-    try:
-        return Step.model_validate(data)
-    except ValidationError as error:
-        raise HarnessError(f"loop {name}: iteration {number}{problem(error)}") from None
-
-
-def _with_roles(data: dict[str, Any], asked: Sequence[Reply]) -> dict[str, Any]:
-    """The step with the replies that the roles gave, as a recording holds them."""
-    if not asked:
-        return data
-    roles: dict[str, list[dict[str, Any]]] = {}
-    for reply in asked:
-        roles.setdefault(reply.role, []).append(_recorded(reply))
-    judged = roles.pop("judge", [])
-    found = dict(data)
-    if judged:
-        found["judge"] = judged[0]
-    if roles:
-        found["roles"] = {**data.get("roles", {}), **roles}
-    return found
-
-
-def _recorded(reply: Reply) -> dict[str, Any]:
-    usage = reply.usage
-    counts = None if usage is None else {
-        "input": usage.input, "cache_read": usage.cache_read, "cache_write": usage.cache_write,
-        "output": usage.output, "reasoning": usage.reasoning,
-    }  # fmt: skip
-    values = {
-        "text": reply.text, "model": reply.model, "ms": reply.ms, "usage": counts,
-        "finish_reason": reply.finish_reason, "error": reply.error,
-    }  # fmt: skip
-    return {key: value for key, value in values.items() if value is not None}
+        spec = recorded.checked_step(self._task.id, number, data)
+        # Cumulative, as in a scenario: a step that does not mention it changed nothing.
+        self._writes = self._writes if spec.writes is None else spec.writes
+        return turn_from(spec, self._task, writes=self._writes, wait_ms=self._preset.wait_ms)

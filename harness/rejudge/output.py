@@ -1,0 +1,155 @@
+"""The file that judged recordings go into, and the notes by which broken-off work is gone on with.
+
+A recording is written whole, once all of it is judged. Until then each judgement stands in the
+notes (``OUT.jsonl.judging``), written as it is made; they go when all is done. What a killed
+process leaves of a last line is cut off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from harness.errors import HarnessError
+from harness.files import Raw, parse
+from harness.rejudge.spots import Judgement, bare
+from harness.scenario import Scenario
+
+
+class Output:
+    """Where judged recordings go.
+
+    Args:
+        path: The ``.jsonl`` file.
+        about: What makes the judge's judgements its own.
+        resume: Go on with what is there.
+        force: Write over what is there.
+
+    Raises:
+        HarnessError: It is there already, or it is not and is to be gone on with, or another
+            judge began it.
+    """
+
+    def __init__(
+        self, path: Path, about: Mapping[str, Any], *, resume: bool = False, force: bool = False
+    ) -> None:
+        self.path = path
+        self._notes_path = path.with_name(path.name + ".judging")
+        self._about = dict(about)
+        self._lock = threading.Lock()
+        self._places: dict[str, tuple[int, int]] = {}
+        self._known: dict[str, Judgement] = {}
+        self._length = self._notes_length = 0
+        self._file: BinaryIO | None = None
+        self._notes: BinaryIO | None = None
+        there = path.exists() or self._notes_path.exists()
+        if resume and not there:
+            raise HarnessError(f"rejudge: --resume: {path} does not exist; leave out --resume")
+        if there and not (resume or force):
+            raise HarnessError(
+                f"rejudge: {path} exists; --resume goes on with it, --force writes over it"
+            )
+        if resume:
+            self._read_file()
+            self._read_notes()
+
+    def finished(self, scenario: Scenario) -> Scenario | None:
+        """The recording as it stands in the file, judged; ``None`` where it does not.
+
+        Raises:
+            HarnessError: Another recording stands there under the same id.
+        """
+        place = self._places.get(scenario.id)
+        if place is None:
+            return None
+        with self.path.open("rb") as file:
+            file.seek(place[0])
+            (found,) = parse(Raw(str(self.path), 1, file.read(place[1]).decode("utf-8")))
+        if bare(found) != bare(scenario):
+            raise HarnessError(
+                f"rejudge: --resume: {self.path} holds another recording with id {scenario.id!r}; "
+                "choose another file"
+            )
+        return found
+
+    def known(self, key: str) -> Judgement | None:
+        """A judgement that was made before the work was broken off."""
+        return self._known.get(key)
+
+    def begin(self) -> None:
+        """Open the file and the notes; nothing is written before."""
+        self._file = _opened(self.path, self._length)
+        self._notes = _opened(self._notes_path, self._notes_length)
+        if not self._notes_length:
+            self._put(self._notes, {"about": self._about})
+
+    def note(self, key: str, judgement: Judgement) -> None:
+        """Keep a judgement until its recording is written."""
+        with self._lock:
+            self._put(self._notes, {"key": key, "keys": dict(judgement.keys),
+                                    "error": judgement.error})  # fmt: skip
+
+    def write(self, data: Mapping[str, Any]) -> None:
+        """Write one recording, whole and to the disk."""
+        self._put(self._file, data)
+        if self._file is not None:
+            os.fsync(self._file.fileno())
+
+    def close(self, *, complete: bool) -> None:
+        """Close both; the notes go where everything is done."""
+        for file in (self._file, self._notes):
+            if file is not None:
+                file.close()
+        if complete:
+            self._notes_path.unlink(missing_ok=True)
+
+    @staticmethod
+    def _put(file: BinaryIO | None, data: Mapping[str, Any]) -> None:
+        if file is None:
+            raise HarnessError("rejudge: the file is not open")
+        file.write(json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        file.flush()
+
+    def _read_file(self) -> None:
+        for at, line in _whole_lines(self.path):
+            (found,) = parse(Raw(str(self.path), 1, line.decode("utf-8")))
+            self._places[found.id] = (at, len(line))
+            self._length = at + len(line)
+
+    def _read_notes(self) -> None:
+        for at, line in _whole_lines(self._notes_path):
+            data = json.loads(line)
+            self._notes_length = at + len(line)
+            if "about" in data:
+                if data["about"] != self._about:
+                    raise HarnessError(
+                        f"rejudge: --resume: {self.path} was begun by {data['about']}, this is "
+                        f"{self._about}; choose another file"
+                    )
+                continue
+            self._known[data["key"]] = Judgement(data["keys"], data["error"])
+
+
+def _whole_lines(path: Path) -> list[tuple[int, bytes]]:
+    """The lines of a file that were written to their end, with where they begin."""
+    if not path.exists():
+        return []
+    found, at = [], 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                found.append((at, line))
+            at += len(line)
+    return found
+
+
+def _opened(path: Path, length: int) -> BinaryIO:
+    """A file to add to, cut off after what is whole."""
+    file = path.open("r+b" if path.exists() else "w+b")
+    file.truncate(length)
+    file.seek(length)
+    return file
