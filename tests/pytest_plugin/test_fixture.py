@@ -123,9 +123,9 @@ def test_it():
     heavy = {"duckdb", "pydantic", "pyarrow", "opentelemetry", "harness.preset"}
     assert heavy.isdisjoint(sys.modules)
 """)  # fmt: skip
-    project.pytester.runpytest_subprocess("test_own.py", "-p", "no:logfire").assert_outcomes(
-        passed=1
-    )
+    project.pytester.runpytest_subprocess(
+        "test_own.py", "-p", "no:logfire", "-p", "no:langsmith_plugin"
+    ).assert_outcomes(passed=1)
 
 
 # -- stores ------------------------------------------------------------------------------------
