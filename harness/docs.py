@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -175,11 +175,13 @@ def _tables() -> str:
 
 
 def _importers() -> str:
+    from harness.importers import _lint as odd
     from harness.importers import available
 
     parts = ["# Importers"]
     parts.append(
-        "`harness import FORMAT PATH -o FILE` turns runs recorded by others into scenarios."
+        "`harness import FORMAT PATH... -o FILE` turns runs recorded by others into scenarios. "
+        "With `auto` as FORMAT it finds out which file is of which; `--dry-run` only looks."
     )
     for name, found in available().items():
         parts += [f"## {name}", f"{found.TITLE}."]
@@ -187,6 +189,9 @@ def _importers() -> str:
             ("iteration", found.ITERATION), ("tokens", found.TOKENS),
             ("exit reason", found.EXIT_REASON), ("the source lacks", "; ".join(found.LACKS)),
         )))  # fmt: skip
+    parts += ["## What is odd about imported runs", inspect.cleandoc(odd.__doc__ or "")]
+    rules = ((f"`{rule.code}`", rule.about, rule.fix) for rule in odd.RULES)
+    parts.append(_grid(("code", "what", "what to do"), rules))
     return "\n\n".join(parts)
 
 
@@ -216,8 +221,7 @@ def _cli(app: typer.Typer) -> str:
     group: Any = typer.main.get_command(app)
     context = group.make_context("harness", [], resilient_parsing=True)
     parts = ["# The command line", inspect.cleandoc(group.help or "")]
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
+    for name, command in _commands(group, context):
         rows = []
         for parameter in command.params:
             option = parameter.param_type_name == "option"
@@ -231,6 +235,16 @@ def _cli(app: typer.Typer) -> str:
         "interrupted."
     )
     return "\n\n".join(parts)
+
+
+def _commands(group: Any, context: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its name; those of a group (`store info`) one by one."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            yield from _commands(command, context, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _prose(text: str) -> str:

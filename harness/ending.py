@@ -60,22 +60,28 @@ def settle(
             needs_human=weak or winner.action == "escalate",
             replay="diverged" if diverged else "exact",
         )
-    finished, source = _own_finish(scenario, iterations, history)
+    last = iterations[-1].turn if iterations else None
+    finished, source = own_finish(scenario, last, history.has_tools)
     reason = ExitReason.AGENT_FINISHED if finished else ExitReason.RECORDING_EXHAUSTED
     label: Replay = "diverged" if diverged else "exact" if finished else "censored"
     return Ending("undecided", reason, None, source, _end_message(scenario, finished, length),
                   False, label)  # fmt: skip
 
 
-def _own_finish(
-    scenario: Scenario, iterations: Sequence[Iteration], history: History
+def own_finish(
+    scenario: Scenario, turn: Turn | None, has_tools: bool | None
 ) -> tuple[bool, Literal["explicit", "inferred", "unknown"]]:
-    """Whether the recorded agent ended by itself, and how that is known."""
+    """Whether the recorded agent ended by itself, and how that is known.
+
+    Args:
+        scenario: May say how the run ended, in ``recorded``.
+        turn: The last one.
+        has_tools: Whether the agent has tools; ``None`` where nobody said.
+    """
     recorded = scenario.recorded.exit_reason
-    last = iterations[-1].turn if iterations else None
-    if recorded is not None and last is not None and last.source[0] == "":
+    if recorded is not None and turn is not None and turn.source[0] == "":
         return recorded is ExitReason.AGENT_FINISHED, scenario.recorded.exit_reason_source
-    if last is not None and stops_by_itself(last, history.has_tools):
+    if turn is not None and stops_by_itself(turn, has_tools):
         return True, "inferred"
     return False, "unknown"
 

@@ -73,12 +73,29 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Continued:
+    """A recording that a live model went on with.
+
+    Attributes:
+        at: The first iteration that was made live; those before it were recorded.
+        cause: Why the recording was left: ``recording_exhausted``, ``switch_strategy``,
+            ``delegate`` or ``nudge``.
+        model: Name of the model that acted.
+    """
+
+    at: int
+    cause: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class Episode:
     """One scenario under one preset: how it ended, and everything measured on the way.
 
     ``elapsed`` and ``best`` hold one entry an iteration: elapsed ms since the start
     (``None`` once unknown) and the best score so far. ``prompt_assumed``: prompt parts were made
     that the recorded agent may not have seen. ``summary`` is written however it ends.
+    ``continued`` is set where a live model went on; the episode has then left its recording.
     """
 
     scenario: str
@@ -110,6 +127,7 @@ class Episode:
     outcome: str | None
     prompt_assumed: bool = False
     summary: str = ""
+    continued: Continued | None = None
 
     @property
     def exit_iteration(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.episode import Episode
 from harness.roles.perception import Perceived
+from harness.session import Session
 from harness.task import Task
 from harness.trace import Decision, Turn
 
@@ -30,6 +31,20 @@ class After:
     spinning: bool
     warnings: int
     perception: Perceived | None
+
+    @classmethod
+    def of(cls, session: Session, iteration: int, decision: Decision) -> After:
+        """What there is to tell of a session's newest iteration."""
+        events = session.course.iterations[-1].events
+        return cls(
+            iteration=iteration,
+            decision=decision,
+            done=decision.ends,
+            reason=decision.exit.value if decision.exit else None,
+            spinning=any(e.mechanism == "spin_layers" and e.event == "warning" for e in events),
+            warnings=session.spin_warnings,
+            perception=session.perception,
+        )
 
 
 def _nothing(_: Any) -> None:

@@ -61,7 +61,7 @@ def run_episode(
         following = llm.turn(number + 1)
         decision = session.step(
             turn,
-            last=following is None and ending.stops_by_itself(turn, session.history.has_tools),
+            last=following is None and ending.own_finish(scenario, turn, tape.has_tools)[0],
             answered=following is not None and following.user is not None,
         )
         if decision.ends:
@@ -79,11 +79,16 @@ def run_episode(
         unrecorded=llm.unrecorded,
         drifted=llm.drifted,
     )
+    log_ending(episode)
+    return episode
+
+
+def log_ending(episode: Episode) -> None:
+    """One warning for an episode that ended on a limit, stuck or paused."""
     if episode.exit_group in ("limit", "stuck", "paused"):
         _log.warning(
             "%s under %s: %s", inert(episode.scenario), episode.preset, inert(episode.message)
         )
-    return episode
 
 
 def _intervene(

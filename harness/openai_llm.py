@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from harness import prices
 from harness.clock import Clock, RealClock
+from harness.errors import HarnessError
 from harness.llm import Request
 from harness.mechanisms import ROLES
 from harness.preset import Preset
@@ -21,6 +22,31 @@ from harness.trace import Reply, Usage
 
 if TYPE_CHECKING:
     from openai import OpenAI
+
+#: What others of this package name the client's type by; this is its one importer.
+Client: TypeAlias = "OpenAI"
+#: Attempts after the first where a server is busy or cannot be reached; the client waits between.
+RETRIES = 5
+
+
+def connect() -> OpenAI:
+    """A client as the standard variables say: ``OPENAI_BASE_URL``, ``OPENAI_API_KEY``.
+
+    Raises:
+        HarnessError: The library is not installed, or there is no key.
+    """
+    try:
+        import openai
+    except ImportError:
+        raise HarnessError(
+            "live models need the openai client: pip install 'guard-harness[openai]'"
+        ) from None
+    try:
+        return openai.OpenAI(max_retries=RETRIES)
+    except openai.OpenAIError as error:
+        raise HarnessError(
+            f"live models: {words(error)} (any text will do for a server that asks for no key)"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +106,7 @@ class OpenAILLM:
         self._clock = clock or RealClock()
 
     @classmethod
-    def for_preset(cls, client: OpenAI, preset: Preset, **options: Any) -> OpenAILLM:
+    def for_preset(cls, client: OpenAI, preset: Preset, **options: Any) -> Self:
         """One that asks each role of the model class that a preset gives it.
 
         Args:
@@ -177,13 +203,6 @@ def usage_from(data: Any) -> Usage | None:
     written = min(_count(details, "cache_write_tokens"), prompt - read)
     reasoning = min(_count(data.get("completion_tokens_details"), "reasoning_tokens"), completion)
     return Usage(prompt - read - written, read, written, completion - reasoning, reasoning)
-
-
-def counts(usage: Usage | None) -> dict[str, int] | None:
-    """Token counts as a scenario has them."""
-    if usage is None:
-        return None
-    return {name: getattr(usage, name) for name in Usage.__slots__}
 
 
 def _count(data: Any, key: str) -> int:

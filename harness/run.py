@@ -15,7 +15,7 @@ from harness.files import find, read_raw
 from harness.otlp import otlp_wanted
 from harness.preset import Preset
 from harness.store.database import Store
-from harness.worker import Job, batches, chunked
+from harness.worker import GoOn, Job, batches, chunked
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ def run(
     workers: int = 1,
     resume: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
+    go_on: GoOn | None = None,
 ) -> RunResult:
     """Replay scenarios under presets and store every episode.
 
@@ -65,6 +66,8 @@ def run(
         workers: Processes that replay; one process writes.
         resume: Go on with ``run_id``: what it holds is left out, what is stale rewritten.
         on_progress: Called with scenarios done and scenarios in all.
+        go_on: Goes on live where a recording ends or is left (``harness.continuing``); left out:
+            nothing ever goes live.
 
     Raises:
         HarnessError: Nothing to replay, a file that cannot be used (what was replayed before it
@@ -82,6 +85,8 @@ def run(
     chosen = tuple(presets)
     if not chosen:
         raise HarnessError("run: needs at least one preset")
+    if go_on is not None:
+        _may_go_on(chosen, observe=observe, workers=workers)
     run_id = run_id or new_run_id()
     store.create()
     options = {
@@ -89,9 +94,12 @@ def run(
         "presets": [preset.source for preset in chosen],
         "observe": observe,
         "repetitions": repetitions,
+        **({} if go_on is None else {"continued_by": go_on.model}),
     }
     start_ms, done = begin(store, run_id, options, resume=resume)
-    job = Job(run_id, chosen, observe, repetitions, start_ms * 1_000_000, done, otlp_wanted())
+    job = Job(
+        run_id, chosen, observe, repetitions, start_ms * 1_000_000, done, otlp_wanted(), go_on
+    )
     try:
         result = _carry_out(
             job, files, store, workers=workers, resume=resume, total=total, on_progress=on_progress
@@ -105,6 +113,24 @@ def run(
         raise
     complete(store, run_id)
     return result
+
+
+def _may_go_on(presets: tuple[Preset, ...], *, observe: bool, workers: int) -> None:
+    """Refuse what a live model could not go on with.
+
+    Raises:
+        HarnessError: Nothing would end the loop, or several processes would share one budget.
+    """
+    watching = [preset.name for preset in presets if preset.observe]
+    if observe or watching:
+        raise HarnessError(
+            f"run: --continue-live: {'--observe' if observe else watching[0]} only records, so "
+            "that nothing would end the loop; choose presets that act"
+        )
+    if workers != 1:
+        raise HarnessError(
+            f"run: --continue-live: takes one process, which keeps the budget; found {workers}"
+        )
 
 
 def complete(store: Store, run_id: str) -> None:

@@ -1,6 +1,7 @@
 """The scenario file, ``harness/scenario@1``: a goal plus the responses to replay.
 
-The models here are the format: unknown keys, wrong types and impossible values are errors.
+The models here are the format: unknown keys, wrong types and impossible values are errors. In free
+values (arguments ...) NaN and the infinities, which JSON does not have, are read as their names.
 ``harness docs scenario`` prints their JSON schema. Reading files is in ``harness.files``.
 """
 

@@ -5,6 +5,8 @@ Also the number types and the strict model that the whole format is made of.
 
 from __future__ import annotations
 
+import json
+from math import isfinite
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -20,29 +22,44 @@ MAX_MS = 10**12
 MAX_DEPTH = 100
 
 
-def _shallow(value: Any) -> Any:
-    """Refuse what later recursion or printing could not take."""
-    level = [value]
+def _plain(value: Any) -> Any:
+    """Refuse what later recursion or printing could not take; no number is NaN or infinite.
+
+    Such a number comes from a program that is not strict about JSON. It becomes its name, so that
+    no run is lost for it, and no hash, comparison or file mistakes it for another value.
+    """
+    level, odd = [value], False
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
                 below.extend(item.values())
-            elif isinstance(item, list):
+            elif isinstance(item, list | tuple):
                 below.extend(item)
+            elif isinstance(item, float):
+                odd = odd or not isfinite(item)
             elif isinstance(item, int) and item.bit_length() > 10_000:
                 raise ValueError("an integer of so many digits is not allowed")
         if not below:
-            return value
+            return json_numbers(value) if odd else value
         level = below
     raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+
+
+def json_numbers(value: Any) -> Any:
+    """A copy in which NaN and the infinities are their names, as JSON has no such numbers."""
+    if isinstance(value, dict):
+        return {key: json_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_numbers(item) for item in value]
+    return json.dumps(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Amount = Annotated[float, Field(ge=0, le=MAX_AMOUNT, allow_inf_nan=False)]
 Finite = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT, allow_inf_nan=False)]
-Json = Annotated[Any, AfterValidator(_shallow)]
-JsonObject = Annotated[dict[str, Any], AfterValidator(_shallow)]
+Json = Annotated[Any, AfterValidator(_plain)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_plain)]
 
 
 class Model(BaseModel):

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from harness import __version__
 from harness.episode import Episode
@@ -34,6 +34,19 @@ _CHUNK_SCENARIOS = 100
 _CHUNK_CHARACTERS = 4_000_000
 
 
+class GoOn(Protocol):
+    """What is done with an episode whose recording ended or was left: ``harness.continuing``."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model that goes on."""
+        ...
+
+    def __call__(self, tape: Tape, preset: Preset, episode: Episode) -> Episode:
+        """The episode as it ends with the live model."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What every chunk of a run has in common; handed to each worker once.
@@ -42,6 +55,7 @@ class Job:
         done: Pair keys that the store already holds of this run.
         start_ns: When the run began; virtual times count from here.
         otlp: Whether spans also go to the OTLP endpoint.
+        go_on: Closes the loop with a live model; left out: nothing ever goes live.
     """
 
     run_id: str
@@ -51,6 +65,7 @@ class Job:
     start_ns: int
     done: frozenset[str] = frozenset()
     otlp: bool = False
+    go_on: GoOn | None = None
 
 
 @dataclass(slots=True)
@@ -225,7 +240,8 @@ class Worker:
                 for scenario in parse(raw):
                     self._batch.scenarios.append((scenario.id, f"{raw.path}:{raw.line}"))
                     self._episodes(scenario)
-                    if self._buffer.full:
+                    # What a live model made is not made again: it is written at once.
+                    if self._buffer.full or self._job.go_on is not None:
                         yield self._take()
         except HarnessError as error:
             batch = self._take()
@@ -257,6 +273,8 @@ class Worker:
                 if tape is None:
                     tape = tapes[preset.wait_ms] = prepare(scenario, wait_ms=preset.wait_ms)
                 episode = run_episode(tape, preset, observe=job.observe, repetition=repetition)
+                if job.go_on is not None:
+                    episode = job.go_on(tape, preset, episode)
                 self._buffer.add(scenario, preset, episode)
                 self._batch.episodes += 1
 

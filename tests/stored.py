@@ -122,7 +122,7 @@ TABLES = {
     "spans": ", trace_id, span_id, parent_id) REPLACE ("
     "start_ns - created_ms * 1000000 AS start_ns, end_ns - created_ms * 1000000 AS end_ns, "
     "replace(attributes, t.episode_id, '') AS attributes, "
-    """regexp_replace(events, '"time_ns":[0-9]+', '') AS events""",
+    """regexp_replace(events, '"time_ns":[0-9]+', '', 'g') AS events""",
 }
 
 

@@ -113,12 +113,48 @@ def test_an_iteration_span_carries_every_condition_that_held(stored):
         assert held == span["attributes"].get(names.ITERATION + "conditions", [])
 
 
-def test_a_score_is_an_event(stored):
-    for _, row, span in stored.steps():
+def test_scores_and_firing_guards_are_events(stored):
+    for key, row, span in stored.steps():
+        events = [event["attributes"] for event in span["events"]]
+        assert {e["name"] for e in span["events"]} <= {"gen_ai.evaluation.result"}
+        assert {e["time_ns"] for e in span["events"]} <= {span["end_ns"]}
         score = {names.EVALUATION_NAME: "score", names.EVALUATION_SCORE: row["score"]}
-        event = {"name": "gen_ai.evaluation.result", "attributes": score}
-        expected = [] if row["score"] is None else [event | {"time_ns": span["end_ns"]}]
-        assert expected == span["events"]
+        expected = [] if row["score"] is None else [score]
+        expected += [verdict(reading) for reading in stored.signals[key] if reading["fired"]]
+        assert [without_words(event) for event in events] == expected
+
+
+def test_the_root_span_says_how_it_ended_and_every_last_verdict(stored):
+    for row, span in stored.roots():
+        exit_, *verdicts = (event["attributes"] for event in span["events"])
+        assert exit_ == {
+            names.EVALUATION_NAME: "exit",
+            names.EVALUATION_LABEL: row["exit_reason"],
+            names.EVALUATION_EXPLANATION: row["message"],
+        }
+        readings = stored.signals[row["episode_id"], row["exit_iteration"]]
+        assert [without_words(event) for event in verdicts] == [verdict(r) for r in readings]
+
+
+def verdict(reading):
+    label = "fired" if reading["fired"] else "unknown" if reading["unknown"] else "held"
+    numbers = {
+        names.EVALUATION_SCORE: reading["signal"],
+        names.VERDICT_THRESHOLD: reading["threshold"],
+    }
+    return {
+        names.EVALUATION_NAME: reading["guard"],
+        names.EVALUATION_LABEL: label,
+        names.VERDICT_FIRED: reading["fired"],
+        names.VERDICT_COMPARISON: reading["comparison"],
+        **{k: v for k, v in numbers.items() if v is not None and v < float("inf")},
+    }
+
+
+def without_words(event):
+    words = event.get(names.EVALUATION_EXPLANATION, "")
+    assert words.startswith(event.get(names.EVALUATION_LABEL, ""))
+    return {k: v for k, v in event.items() if k != names.EVALUATION_EXPLANATION}
 
 
 def test_a_model_call_is_a_chat_span(stored):

@@ -33,6 +33,27 @@ StoreOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="JSON lines on standard output; the rest on standard error.")
 ]
+#: Kept as text, so that the budget is exact.
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Live models: stop before the call at which this much is spent.",
+        show_default=False,
+        metavar="USD",
+    ),
+]
+CallsOption = Annotated[
+    int | None, typer.Option(help="Live models: most calls.", min=1, show_default=False)
+]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Live models: a setting sent with each request, as JSON; null leaves one out "
+        "(temperature=null); may be repeated.",
+        show_default=False,
+        metavar="NAME=JSON",
+    ),
+]
 DEFAULT_STORE = Path("harness.duckdb")
 
 

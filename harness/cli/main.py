@@ -40,9 +40,10 @@ _UsageError: Any = typer.BadParameter.__base__
 
 def main() -> None:
     """Entry point: errors become one line and exit code 2, Ctrl-C one line and 130."""
-    debug = "--debug" in sys.argv or bool(os.environ.get("HARNESS_DEBUG"))
-    if "--debug" in sys.argv[2:]:
-        # Accepted behind the verb too, where people put it.
+    own = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
+    debug = "--debug" in own or bool(os.environ.get("HARNESS_DEBUG"))
+    if "--debug" in own[2:]:
+        # Accepted behind the verb too, where people put it; behind `--` it is another program's.
         sys.argv.remove("--debug")
         sys.argv.insert(1, "--debug")
     if sys.stdout is None:  # closed by the caller: `>&-`

@@ -1,4 +1,4 @@
-"""Verbs that bring something in: run, validate, import."""
+"""Verbs that bring something in: run, validate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli import terminal
-from harness.errors import HarnessError, ImportFormatError, Interrupted, ScenarioError, choices
+from harness.cli.live import told
+from harness.continuing import Continuation
+from harness.errors import HarnessError, Interrupted, ScenarioError, choices
 from harness.files import bundled_scenarios, find, note_id, parse, read_raw
 from harness.preset import DEFAULTS, load_preset, load_presets
 from harness.run import RunResult, new_run_id
@@ -32,8 +34,9 @@ def run(
     name: str | None,
     resume: str | None,
     as_json: bool,
+    live: Continuation | None = None,
 ) -> None:
-    """Replay, store, and show what ended the loops."""
+    """Replay, store, and show what ended the loops; where asked for, go on with a live model."""
     store = Store(store_path)
     if resume is not None:
         if name is not None or paths or presets or observe or repetitions != 1:
@@ -42,11 +45,15 @@ def run(
                 "--observe and --repetitions"
             )
         options = _options(store, resume)
+        _same_model(resume, options.get("continued_by"), live)
         paths, presets = options["paths"], options["presets"]
         observe, repetitions = options["observe"], options["repetitions"]
     elif name is not None and not name.strip():
         raise HarnessError("run: --run: a name must not be empty")
     chosen = load_presets(presets or DEFAULTS)
+    if live is not None and not presets:
+        # Nobody named them: the one that only watches has nothing to go on with.
+        chosen = [preset for preset in chosen if not preset.observe]
     run_id = resume or name or new_run_id()
     bar = terminal.ProgressBar("replaying")
     try:
@@ -60,6 +67,7 @@ def run(
             workers=workers,
             resume=resume is not None,
             on_progress=bar.update,
+            go_on=live,
         )
     except KeyboardInterrupt:
         words = ["harness", "run", "--resume", run_id, "--store", str(store.path)]
@@ -67,6 +75,15 @@ def run(
     finally:
         bar.close()
     _report(store, result, [preset.name for preset in chosen], as_json)
+    if live is not None:
+        told(live)
+
+
+def _same_model(run_id: str, model: str | None, live: Continuation | None) -> None:
+    """Refuse to resume a run in another way than it was begun."""
+    if model != (live.model if live is not None else None):
+        how = f"--continue-live --model {model}" if model else "without --continue-live"
+        raise HarnessError(f"run: --resume: {run_id} was begun {how}; go on in the same way")
 
 
 def _options(store: Store, run_id: str) -> dict[str, Any]:
@@ -206,64 +223,3 @@ def _files(paths: list[str], problems: list[str]) -> list[Path]:
         except ScenarioError as error:
             problems.append(str(error))
     return list(found)
-
-
-def import_(name: str, path: Path, output: Path, *, force: bool, as_json: bool) -> None:
-    """Convert into a temporary file beside the target, so that a failure leaves nothing behind."""
-    from harness.importers import Missing, get, recordings
-
-    importer = get(name)
-    if output.suffix != ".jsonl":
-        raise HarnessError(f"import: --output: must end in .jsonl, found {str(output)!r}")
-    if output.is_dir():
-        raise HarnessError(f"import: --output: {output} is a folder; name a file")
-    if output.exists() and not force:
-        raise HarnessError(f"import: --output: {output} exists; --force writes over it")
-    if not output.parent.is_dir():
-        raise HarnessError(f"import: --output: folder {output.parent} does not exist")
-    outcomes: dict[str, int] = {}
-    reasons: dict[str, int] = {}
-    missing = Missing()
-    steps = number = 0
-    bar = terminal.ProgressBar("importing")
-    part = output.with_name(output.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        try:
-            for number, recording in enumerate(recordings(name, path), 1):
-                file.write(json.dumps(recording, ensure_ascii=False) + "\n")
-                recorded = recording.get("recorded", {})
-                outcome = recorded.get("outcome") or "unknown"
-                outcomes[outcome] = outcomes.get(outcome, 0) + 1
-                reason = recorded.get("exit_reason") or "unknown"
-                reasons[reason] = reasons.get(reason, 0) + 1
-                steps += len(recording["steps"])
-                missing.add(recording)
-                bar.update(number, number)
-            file.close()
-            if number == 0:
-                raise ImportFormatError(f"import {name}: {path} holds no recording")
-            part.replace(output)
-        finally:
-            bar.close()
-            part.unlink(missing_ok=True)
-    lacks = list(importer.LACKS)
-    if as_json:
-        terminal.json_line({
-            "format": name, "recordings": number, "steps": steps, "outcomes": outcomes,
-            "exit_reasons": reasons, "lacks": lacks, "exit_reason_from": importer.EXIT_REASON,
-            "missing": missing.all, "missing_in_part": missing.some,
-            "output": str(output),
-        })  # fmt: skip
-        return
-    console = terminal.out()
-    console.print(f"{number} recordings, {steps:,} steps -> {terminal.plain(str(output))}")
-    console.print("outcome: " + _counted(outcomes))
-    console.print("exit reason: " + _counted(reasons))
-    console.print(f"exit reason comes from: {importer.EXIT_REASON}")
-    console.print("the source lacks: " + ("; ".join(lacks) or "nothing"))
-    console.print(f"missing here, {missing.words()}")
-
-
-def _counted(counts: dict[str, int]) -> str:
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{terminal.plain(name)} {number}" for name, number in ordered)

@@ -59,6 +59,7 @@ def _replayed(store: Store, wanted: str, preset: str | None) -> dict[str, Any]:
 
 def _show(store: Store, episode: dict[str, Any], as_json: bool) -> None:
     key = {"episode": episode["episode_id"]}
+    episode = episode | _continued(store, key)
     iterations = store.rows(query("iterations"), key)
     series = store.rows(query("series"), key)
     calls = store.rows(query("calls"), key)
@@ -86,6 +87,14 @@ def _show(store: Store, episode: dict[str, Any], as_json: bool) -> None:
         console.print()
         console.print(_role_table(roles))
     console.print(f"\n[dim]{terminal.plain(episode['summary'])}[/]")
+
+
+def _continued(store: Store, key: dict[str, Any]) -> dict[str, Any]:
+    """Where a live model went on; stores of older harnesses do not know of it."""
+    if not store.rows(query("has_continuations"))[0]["n"]:
+        return {}
+    found = store.rows(query("continuation"), key)
+    return {"continued": found[0]} if found else {}
 
 
 def _find(store: Store, wanted: str, preset: str | None, run_id: str | None) -> dict[str, Any]:
@@ -151,6 +160,12 @@ def _headline(episode: dict[str, Any]) -> str:
     guard = f" by {terminal.plain(episode['exit_guard'])}" if episode["exit_guard"] else ""
     human = " · [bold]needs a human[/]" if episode["needs_human"] else ""
     diverged = f" from iteration {episode['diverged_at']}" if episode["diverged_at"] else ""
+    live = episode.get("continued")
+    if live is not None:
+        diverged += (
+            f"; [bold]live from iteration {live['continued_at']}[/], {live['cause']}, by "
+            f"{terminal.plain(live['model'])}"
+        )
     return (
         f"[bold]{terminal.plain(episode['scenario'])}[/] under "
         f"[bold]{terminal.plain(episode['preset'])}[/]: {reason}{guard} in iteration "

@@ -1,69 +1,13 @@
-"""The verbs that replay, read and judge: their arguments and help; the work is done elsewhere."""
+"""The verbs that read and judge: their arguments and help; the work is done elsewhere."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness.cli import verbs_run  # noqa: F401 - listed first
 from harness.cli.app import BY, DEFAULT_STORE, LISTED, TOPICS, JsonOption, StoreOption, app, one_of
-
-
-@app.command()
-def run(
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Scenario files or folders (YAML, JSON Lines). Left out: the bundled scenarios.",
-            show_default=False,
-        ),
-    ] = None,
-    preset: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--preset",
-            "-p",
-            help="Preset by name, or a .toml file; may be repeated. Left out: seven bundled ones. "
-            "See: harness list presets",
-            show_default=False,
-        ),
-    ] = None,
-    *,
-    store: StoreOption = DEFAULT_STORE,
-    workers: Annotated[int, typer.Option(help="Processes that replay.", min=1)] = 1,
-    observe: Annotated[
-        bool, typer.Option("--observe", help="Only record; every recording runs to its end.")
-    ] = False,
-    repetitions: Annotated[int, typer.Option(help="Replay everything this often.", min=1)] = 1,
-    name: Annotated[
-        str | None,
-        typer.Option("--run", help="Name of the run; left out: a new one.", show_default=False),
-    ] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            help="Go on with this run where it was broken off; paths, presets and all as before.",
-            show_default=False,
-            metavar="RUN",
-        ),
-    ] = None,
-    json: JsonOption = False,
-) -> None:
-    """Replay scenarios under presets, store every iteration, and show what ended the loops.
-
-    \b
-    Examples:
-      harness run                       the bundled scenarios under seven presets
-      harness run mine.jsonl -p balanced -p ./my.toml
-      harness run recordings/ -p observe --workers 2
-    """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness.cli import run
-
-    run.run(
-        paths or [], preset or [], store, workers=workers, observe=observe,
-        repetitions=repetitions, name=name, resume=resume, as_json=json,
-    )  # fmt: skip
 
 
 @app.command()
@@ -170,14 +114,24 @@ def validate(
     paths: Annotated[
         list[str], typer.Argument(help="Scenario files or folders, or preset .toml files.")
     ],
+    secrets: Annotated[
+        bool,
+        typer.Option("--secrets", help="Instead: list secrets in files of any kind; 1 if any."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Check scenario and preset files: one line for each that cannot be used, then exit code 2.
 
     \b
-    Example:
+    Examples:
       harness validate recordings/ my.toml
+      harness validate --secrets recordings/     never shows the secret itself
     """  # noqa: D301 - \b keeps the lines of an example apart
+    if secrets:
+        from harness.cli import secrets as looking
+
+        looking.check(paths, as_json=json)
+        return
     from harness.cli import run
 
     run.validate(paths, as_json=json)
@@ -230,27 +184,6 @@ def score(
         score.score(store, in_run, preset or [], details=details, as_json=json)
 
 
-@app.command("import")
-def import_(
-    format: Annotated[str, typer.Argument(help="Source format; see: harness list importers")],
-    path: Annotated[Path, typer.Argument(help="File or folder to read.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="JSON Lines file to write.", metavar="FILE")
-    ],
-    force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
-    json: JsonOption = False,
-) -> None:
-    """Turn real runs recorded by others into scenarios that can be replayed.
-
-    \b
-    Example:
-      harness import tau-bench gpt-4o-airline.json -o tau.jsonl
-    """  # noqa: D301 - \b keeps the lines of an example apart
-    from harness.cli import run
-
-    run.import_(format, path, output, force=force, as_json=json)
-
-
 @app.command()
 def sql(
     query: Annotated[str, typer.Argument(help='One SELECT; "FROM exits" is enough.')],
@@ -290,9 +223,16 @@ def docs(
 
 
 from harness.cli import (  # noqa: E402, F401 - listed behind these
+    verbs_collect,
     verbs_compare,
     verbs_dashboard,
+    verbs_export,
+    verbs_import,
     verbs_lint,
+    verbs_minimise,
+    verbs_record,
+    verbs_rejudge,
     verbs_report,
+    verbs_store,
     verbs_tune,
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.clock import VirtualClock
-from harness.ending import stops_by_itself
+from harness.ending import own_finish
 from harness.episode import Series
 from harness.errors import HarnessError
 from harness.guards import Guard
@@ -114,8 +114,8 @@ def drive(tape: Tape, preset: Preset) -> LoopGuard:
         branch, at = turn.source
         # A replay knows what a live loop is told: that the agent stopped by itself.
         last = recorded.turn(number + 1) is None
-        stopped = last and stops_by_itself(turn, guard.session.history.has_tools)
-        decision = guard.observe(**_observed(sources[branch][at - 1], turn), last=stopped)
+        own_stop = last and own_finish(scenario, turn, tape.has_tools)[0]
+        decision = guard.observe(**_observed(sources[branch][at - 1], turn), last=own_stop)
         if decision.name in ("switch_strategy", "delegate") and not guard.session.observe:
             recorded.switch(decision.name, number)
         number += 1
