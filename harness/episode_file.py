@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 
@@ -13,11 +14,12 @@ class EpisodeFile:
     Lines that are there already stay, and so do those that somebody else adds.
 
     Args:
-        path: The file; it and its folder are made at the first line.
+        path: The file; it and its folder are made at the first line. A link stays one, and who may
+            read the file stays as it is.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).resolve()
         self._lines: dict[str, bytes] = {}
         self._others: list[bytes] = []
         self._stamp: tuple[int, int] | None = None
@@ -42,6 +44,9 @@ class EpisodeFile:
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             lines = (*self._others, *self._lines.values())
+            beside.touch()
+            if self.path.exists():
+                shutil.copymode(self.path, beside)
             beside.write_bytes(b"".join(line + b"\n" for line in lines if line))
             beside.replace(self.path)
         finally:

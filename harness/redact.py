@@ -217,8 +217,9 @@ def _matches(rule: Rule, text: str, folded: str) -> Iterator[Found]:
     for match in rule.matches(text, folded):
         groups = [name for name, part in match.groupdict().items() if part is not None]
         start, end = match.span(groups[0]) if groups else match.span()
-        secret = text[start:end]
-        if not (groups and (_PLACEHOLDER.search(secret) or secret.startswith("[redacted"))):
+        # A whole line may hold more than what another rule has taken out of it.
+        left = _PLACEHOLDER.sub("", text[start:end]).strip(" ;")
+        if not groups or (left and not left.startswith("[redacted")):
             yield Found(rule.name, start, end)
 
 

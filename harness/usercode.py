@@ -34,7 +34,7 @@ def load_file(path: Path, option: str) -> ModuleType:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise HarnessError(f"{option}: {path}: {raised(error, path)}") from error
     return module
 
@@ -74,7 +74,7 @@ def _module(name: str, option: str) -> ModuleType:
         sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise HarnessError(f"{option}: {name}: {raised(error)}") from error
 
 

@@ -82,6 +82,16 @@ def test_what_stands_around_it_stays() -> None:
     assert lines[2].endswith("@h/x")
 
 
+@pytest.mark.parametrize("line", [f"Cookie: sid=8f7e6d5c; key=sk-{KEY20}",
+                                  f"Cookie: key=sk-{KEY20}; sid=8f7e6d5c",
+                                  f"Cookie: sk-{KEY20}; sid=8f7e6d5c"])  # fmt: skip
+def test_a_secret_beside_another_goes_too(line: str) -> None:
+    redactor = Redactor()
+    once = redactor.text(line)
+    assert "8f7e6d5c" not in once
+    assert redactor.text(once) == once
+
+
 def test_equal_secrets_stay_equal_and_others_other() -> None:
     redactor = Redactor()
     one, same = redactor.text(f"a sk-{KEY20}"), redactor.text(f"a sk-{KEY20}")

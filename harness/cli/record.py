@@ -40,11 +40,14 @@ def record(
     """Run, record or replay, and end with the program's exit code."""
     if output.suffix != ".jsonl" and mode_of(mode) != "none":
         raise HarnessError(f"record: --output: must end in .jsonl, found {str(output)!r}")
+    if output.is_dir() and mode_of(mode) != "none":
+        raise HarnessError(f"record: --output: {output} is a folder; name a file")
     recorder = Recorder(output, mode=mode, name=name, said=said, idle_s=idle, secrets=secrets)
     with proxy(recorder, os.environ, upstream) as variables:
         code = _run(command, {**os.environ, **variables})
-    if code == 0 and recorder.tally.missed:
-        # The program went on without an answer, so what it did is not what was recorded.
+    if code == 0 and (recorder.tally.missed or recorder.tally.lost):
+        # The program went on without an answer, so what it did is not what was recorded; or the
+        # recording is not what it did.
         code = 2
     if as_json:
         terminal.json_line({"output": str(output), "mode": mode, "exit_code": code,
@@ -120,7 +123,7 @@ def _words(tally: Tally, output: Path) -> Iterator[str]:
     for path, number in sorted(tally.others.items()):
         yield f"not recorded: POST {path} ({number} time{_s(number)})"
     if tally.lost:
-        yield f"warning: {tally.lost} call{_s(tally.lost)} could not be recorded; see --debug"
+        yield f"warning: {tally.lost} call{_s(tally.lost)} could not be recorded: {tally.cause}"
 
 
 def _listed(kind: str, words: str, found: Sequence[str]) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from harness.rejudge.work import planned
 from harness.usercode import load_function
 
 GO_ON = "go on with the same command and --resume"
+#: So many failures of a function are told one by one.
+_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,12 @@ def _run(
 ) -> int:
     bar = terminal.ProgressBar("judging")
     try:
-        result = rejudge(
-            paths, output, judge, choice=choice, parallel=asked.parallel, resume=asked.resume,
-            force=asked.force, on_progress=bar.update,
-        )  # fmt: skip
+        # What a function prints is none of the result.
+        with redirect_stdout(sys.stderr):
+            result = rejudge(
+                paths, output, judge, choice=choice, parallel=asked.parallel,
+                resume=asked.resume, force=asked.force, on_progress=bar.update,
+            )  # fmt: skip
     except KeyboardInterrupt:
         raise Interrupted(f"rejudge: interrupted; {GO_ON}") from None
     finally:
@@ -68,8 +73,10 @@ def _run(
         terminal.json_line(_record(result, output, made))
     else:
         _print(result, made)
-    for error in result.errors:
+    for error in result.errors[:_TOLD]:
         terminal.err().print(terminal.plain(f"harness: {error}"))
+    if len(result.errors) > _TOLD:
+        terminal.err().print(f"harness: ... and {len(result.errors) - _TOLD:,} more")
     if not result.complete:
         stopped = judge.allowance.stopped if isinstance(judge, ModelJudge) else None
         cause = result.unreachable or f"rejudge: {stopped}"
@@ -81,6 +88,12 @@ def _run(
         terminal.err().print(
             f"\nwritten: {name}\nnext: harness run {name} -p balanced -p reflection · "
             f"harness run {name} -p observe --run judged · harness tune judged"
+        )
+    found = result.figures
+    if result.total and found.judged == found.unreadable + found.failed and not result.errors:
+        raise HarnessError(
+            f"rejudge: none of {result.total:,} iterations got a verdict: {found.unreadable:,} "
+            f"cannot be parsed, {found.failed:,} refused by the server, {found.unknown:,} unknown"
         )
     return 1 if result.errors else 0
 
@@ -161,7 +174,9 @@ def _check(output: Path, asked: Asked, choice: Choice) -> None:
 @contextmanager
 def _judge(asked: Asked, *, live: bool) -> Iterator[ModelJudge | FunctionJudge]:
     if asked.function is not None:
-        yield FunctionJudge(load_function(asked.function, "rejudge: --function"), asked.function)
+        with redirect_stdout(sys.stderr):
+            function = load_function(asked.function, "rejudge: --function")
+        yield FunctionJudge(function, asked.function)
         return
     model = asked.model or ""
     may = allowance(asked.budget_usd, asked.max_calls, [model], "rejudge")

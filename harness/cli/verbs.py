@@ -30,8 +30,8 @@ def show(
 ) -> None:
     """Show one episode, iteration by iteration.
 
-    Decision, score, tokens, cost and time of each iteration, each guard's signal against its
-    threshold, and every condition that was true.
+    Decision, score, tokens, cost and time of each iteration, each guard's signal
+    against its threshold, and every condition that was true.
 
     \b
     Examples:
@@ -193,8 +193,8 @@ def sql(
 ) -> None:
     """Ask the store in SQL, read-only.
 
-    `harness docs tables` explains tables and views. Rows that are too wide for the terminal are
-    shown one below the other; --json gives them whole.
+    `harness docs tables` explains tables and views. Rows that are too wide for
+    the terminal are shown one below the other; --json gives them whole.
 
     \b
     Examples:

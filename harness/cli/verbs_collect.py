@@ -74,8 +74,7 @@ def collect(
     \b
     Examples:
       harness collect -o runs.jsonl -- python my_agent.py
-      harness collect                   then, elsewhere:
-      OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 python my_agent.py
+      harness collect                   until Ctrl-C
     """  # noqa: D301 - \b keeps the lines of an example apart
     from harness.cli import collect
 

@@ -34,8 +34,8 @@ def dashboard(
 ) -> None:
     """Look at the store in a browser: what ended the loops, why, and what other thresholds give.
 
-    Runs until Ctrl-C. It listens on this machine only and sends nothing out; a run can write to
-    the store meanwhile, and the pages follow it.
+    Runs until Ctrl-C. It listens on this machine only and sends nothing out; a
+    run can write to the store meanwhile, and the pages follow it.
 
     \b
     Examples:

@@ -57,9 +57,10 @@ def export(
 ) -> None:
     """Take stored episodes elsewhere: spans to any OpenTelemetry backend, recordings into a file.
 
-    Spans carry each guard's verdict and how the episode ended as evaluation events, and the ids
-    under which they are stored: a second export is the same trace. Recordings come from the files
-    that were replayed; where these are gone, what the store holds of them, marked as such.
+    Spans carry each guard's verdict and how the episode ended as evaluation
+    events, and the ids under which they are stored: a second export is the same
+    trace. Recordings come from the files that were replayed; where these are
+    gone, what the store holds of them, marked as such.
 
     \b
     Examples:

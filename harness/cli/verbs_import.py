@@ -43,8 +43,9 @@ def import_(
 ) -> None:
     """Turn real runs recorded by others into scenarios that can be replayed.
 
-    With `auto` the format of each file is found out; folders are searched. A broken record is
-    named and left out: exit code 1. Secrets are always taken out.
+    With `auto` the format of each file is found out; folders are searched. A
+    broken record is named and left out: exit code 1. Secrets are always taken
+    out.
 
     \b
     Examples:

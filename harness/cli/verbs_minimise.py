@@ -50,9 +50,10 @@ def minimise(
 ) -> None:
     """Make an episode the shortest scenario that still ends the same way: a regression test.
 
-    Steps, calls, replies and whatever else the ending does not need are left out, long texts are
-    shortened, secrets and personal details replaced; guards and thresholds stay. The scenario
-    carries what it expects, so that pytest runs it as it is.
+    Steps, calls, replies and whatever else the ending does not need are left out,
+    long texts are shortened, secrets and personal details replaced; guards and
+    thresholds stay. The scenario carries what it expects, so that pytest runs it
+    as it is.
 
     \b
     Examples:

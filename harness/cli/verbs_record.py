@@ -72,26 +72,28 @@ def record(
 ) -> None:
     """Run any program unchanged and record what it asks its models, as episodes to replay.
 
-    A proxy on this machine stands between the program and its provider, whatever the
-    language: OPENAI_BASE_URL, OPENAI_API_BASE and ANTHROPIC_BASE_URL point at it. It
-    records chat completions, responses and Anthropic messages, streamed or not. Secrets
-    are taken out before anything is written; headers never are. The exit code is the
-    program's, or 2 if it succeeded although the recording could not answer it.
+    A proxy on this machine stands between the program and its provider, whatever
+    the language: OPENAI_BASE_URL, OPENAI_API_BASE and ANTHROPIC_BASE_URL point at
+    it. It records chat completions, responses and Anthropic messages, streamed or
+    not. Secrets are taken out before anything is written; headers never are. The
+    exit code is the program's, or 2 if it succeeded although the recording could
+    not answer it.
 
-    Calls are one episode if they carry the same header x-harness-episode; else if the
-    messages of one begin the next one's; else, with --idle, if little time lies between.
-    A tag of each episode says which: grouped:header, grouped:prefix, grouped:idle.
+    Calls are one episode if they carry the same header x-harness-episode; else if
+    the messages of one begin the next one's; else, with --idle, if little time
+    lies between. A tag of each episode says which: grouped:header,
+    grouped:prefix, grouped:idle.
 
-    This verb records (mode all) unless told otherwise; harness.record.cassette() of
-    Python replays (mode none) unless told otherwise. A replay answers the n-th request of
-    an episode with its n-th reply; one that brings something else is counted as drift.
+    This verb records (mode all) unless told otherwise; harness.record.cassette()
+    of Python replays (mode none) unless told otherwise. A replay answers the n-th
+    request of an episode with its n-th reply; one that brings something else is
+    counted as drift.
 
     \b
     Examples:
       harness record -- python agent.py
-      harness record -o a.jsonl --upstream http://localhost:8080/v1 -- node agent.js
-      harness record -o a.jsonl --mode none -- node agent.js     no model, no network
-      harness run a.jsonl -p balanced
+      harness record -o a.jsonl --upstream http://localhost:8080/v1 -- ./agent
+      harness record -o a.jsonl --mode none -- node agent.js      without a model
     """  # noqa: D301 - \b keeps the lines of an example apart
     from harness.cli import record
 

@@ -44,8 +44,9 @@ def report(
 ) -> None:
     """Write a run as one document: HTML that opens offline, or Markdown for a pull request.
 
-    Both hold the same figures: a summary in words, exit reasons, presets compared, scenarios that
-    end differently, tuning evidence, episodes to look at, method and caveats.
+    Both hold the same figures: a summary in words, exit reasons, presets
+    compared, scenarios that end differently, tuning evidence, episodes to look
+    at, method and caveats.
 
     \b
     Examples:

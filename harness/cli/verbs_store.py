@@ -11,7 +11,10 @@ import typer
 from harness.cli.app import DEFAULT_STORE, JsonOption, StoreOption, app
 
 store_app = typer.Typer(
-    help="Keep a store: what it holds, forgetting old runs, giving space back, Parquet files.",
+    help="Keep a store: what it holds, forgetting old runs, giving space back, Parquet files.\n\n"
+    "\b\nExamples:\n"
+    "  harness store info\n"
+    "  harness store prune --keep 20\n",
     no_args_is_help=True,
 )
 app.add_typer(store_app, name="store")

@@ -137,7 +137,8 @@ def tune(
 ) -> None:
     """Choose thresholds from an observed run, and say what they are worth on other tasks.
 
-    Exit code 0: measured; 2: it cannot be measured (nothing judged, too few tasks, ...).
+    Exit code 0: measured; 2: it cannot be measured (nothing judged, too few
+    tasks, ...).
 
     \b
     Examples:

@@ -68,7 +68,8 @@ def silent(words: str) -> None:
 class Collector:
     """Keeps a file of recordings up to date with the spans that arrive.
 
-    Traces that share a conversation make one recording, by the rule of the importer ``otlp``.
+    Traces that share a conversation make one recording, and so do model calls of one agent that no
+    span is around, by the rules of the importer ``otlp``.
     Safe to use from several threads.
 
     Args:
@@ -163,7 +164,8 @@ class Collector:
             looked: set[str] = set()
             for trace in self._traces:
                 # A conversation can go on at any time.
-                over = trace.whole and self._quiet(trace, now) and not trace.conversations
+                goes_on = trace.conversations or trace.id in self._traces.runs
+                over = trace.whole and self._quiet(trace, now) and not goes_on
                 if trace.id in looked or not (trace.changed or over):
                     continue
                 group = self._traces.related(trace)
@@ -221,15 +223,17 @@ class Collector:
         before = {run for trace in group for run in trace.runs}
         spans = [span for trace in group for span in trace.joined()]
         # In the order of the importer, which counts where two began in the same millisecond.
-        runs = grouped(sorted(spans, key=lambda span: span.start_ns or 0))
+        runs = grouped(sorted(spans, key=lambda span: span.start_ns or 0), self._traces.runs)
         for run, spans in runs.items():
             self._tell_run(run, spans)
         for run in before - runs.keys():
             self._broken.pop(run, None)
             if (gone := self._written.pop(run, None)) is not None:
                 self._lines.drop(gone[0])
+        traces = {run: {span.trace_id for span in found} for run, found in runs.items()}
         for trace in group:
-            trace.runs, trace.changed = list(runs), False
+            trace.runs = [run for run, ids in traces.items() if trace.id in ids]
+            trace.changed = False
 
     def _tell_run(self, run: str, spans: Sequence[Span]) -> None:
         try:

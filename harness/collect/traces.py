@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harness.importers.otlp import Span, SpanEvent, attach, conversation_of
+from harness.importers.otlp import (
+    Call,
+    Span,
+    SpanEvent,
+    attach,
+    call_of,
+    conversation_of,
+    joined,
+)
 
 #: Traces that are closed are known to be so until there are this many more.
 MOST_CLOSED = 10_000
@@ -27,7 +35,8 @@ class Trace:
         conversations: That its spans name.
         spans: By their id.
         events: Log records about spans that have not arrived.
-        runs: Which its spans were written as part of, and those of the traces that share them.
+        runs: Which its spans were written as part of.
+        call: The model call that it is, where it tells of nothing else.
     """
 
     id: str
@@ -39,6 +48,7 @@ class Trace:
     spans: dict[str, Span] = field(default_factory=dict)
     events: list[SpanEvent] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
+    call: Call | None = None
 
     def joined(self) -> list[Span]:
         """Its spans, with the events that belong to them."""
@@ -58,6 +68,9 @@ class Traces:
         self._most, self._most_bytes = most, most_bytes
         self._size = 0
         self._open: dict[str, Trace] = {}
+        #: Of which something arrived since ``_runs`` was worked out.
+        self._news: dict[str, Trace] = {}
+        self._runs: dict[str, str] = {}
         self._closed: dict[str, None] = {}
 
     def __len__(self) -> int:
@@ -94,28 +107,45 @@ class Traces:
         trace.events.append(event)
         return None
 
+    @property
+    def runs(self) -> dict[str, str]:
+        """The runs of the open traces that are a model call each, by the rule of the importers."""
+        if self._news:
+            for trace in self._news.values():
+                trace.call = call_of(trace.joined())
+            self._runs = joined(each.call for each in self if each.call is not None)
+            self._news.clear()
+        return self._runs
+
     def related(self, trace: Trace) -> list[Trace]:
-        """The open traces that share conversations with this one, itself among them."""
-        found, names = {trace.id: trace}, set(trace.conversations)
+        """The open traces that share conversations or runs with this one, itself among them."""
+        runs = self.runs
+        found, names = {trace.id: trace}, _names(trace, runs)
         while names:
-            more = [t for t in self if t.id not in found and t.conversations & names]
-            names = {name for t in more for name in t.conversations} - names
-            found |= {t.id: t for t in more}
+            more = {t.id: t for t in self if t.id not in found and _names(t, runs) & names}
+            names = {name for t in more.values() for name in _names(t, runs)} - names
+            found |= more
         return list(found.values())
 
     def close(self, trace: Trace) -> None:
         """Forget what has arrived of a trace; what still comes of it is not taken."""
         del self._open[trace.id]
+        self._news.pop(trace.id, None)
         self._size -= trace.size
         self._closed[trace.id] = None
         if len(self._closed) > MOST_CLOSED:
             del self._closed[next(iter(self._closed))]
 
     def too_many(self) -> Trace | None:
-        """The trace that was not heard of for longest, where there are more than may be."""
-        if len(self._open) > self._most or self._size > self._most_bytes:
-            return next(iter(self._open.values()))
-        return None
+        """A trace of the run that was not heard of for longest, if there are more than may be."""
+        if len(self._open) <= self._most and self._size <= self._most_bytes:
+            return None
+        runs = self.runs
+        heard: dict[str, int] = {}
+        for trace in self:
+            run = runs.get(trace.id, trace.id)
+            heard[run] = max(trace.seen_ms, heard.get(run, 0))
+        return min(self, key=lambda trace: heard[runs.get(trace.id, trace.id)])
 
     def _of(self, item: Span | SpanEvent, size: int, now_ms: int) -> Trace | str:
         name = item.trace_id
@@ -126,6 +156,13 @@ class Traces:
         trace = self._open.pop(name, None) or Trace(name)
         self._open[name] = trace
         trace.seen_ms, trace.changed = now_ms, True
+        self._news[name] = trace
         trace.size += size
         self._size += size
         return trace
+
+
+def _names(trace: Trace, runs: Mapping[str, str]) -> set[str]:
+    """By what a trace belongs together with others: conversations, its run, and those it was in."""
+    own = runs.get(trace.id)
+    return {*trace.conversations, *trace.runs, *(() if own is None else (own,))}

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from harness.conversation.episode import Asked, Conversation, Failed, Rule, step_of
+from harness.conversation.known import Known
 from harness.conversation.messages import (
     goal_of,
     newest,
@@ -64,6 +65,7 @@ class Conversations:
         self._failed = failed
         self._idle_ms = idle_ms
         self.all: list[Conversation] = []
+        self._known: Known[Conversation] = Known()
 
     def begin(
         self, body: Mapping[str, Any], *, retry: bool, now_ms: int, episode: str | None = None
@@ -92,6 +94,7 @@ class Conversations:
             seen = (*before, *seen)
         asked = self._on(found, seen, talk, Asked(found, now_ms, joined=not kept), retry=retry)
         found.seen, found.asked, found.in_flight = seen, asked, True
+        self._known.drop(found)
         names = tool_names(body)
         if names:
             found.tools = list(dict.fromkeys([*(found.tools or ()), *names]))
@@ -114,6 +117,7 @@ class Conversations:
         found.failed = reply.error is not None
         found.reply_id = found.reply_id if found.failed else reply_id
         found.ended_ms, found.in_flight = now_ms, False
+        self._known.put(found, found.seen)
 
     def _new(self, talk: Sequence[Mapping[str, Any]], episode: str | None) -> Conversation:
         rule: Rule = "prefix" if self._idle_ms is None else "idle"
@@ -134,22 +138,8 @@ class Conversations:
     def _find(
         self, seen: tuple[str, ...], talk: Sequence[Mapping[str, Any]], now_ms: int
     ) -> Conversation | None:
-        best: tuple[tuple[bool, int], Conversation] | None = None
-        candidates = [
-            c for c in reversed(self.all) if not c.in_flight and not self._over(c, now_ms)
-        ]
-        for each in candidates:
-            length = len(each.seen)
-            if seen[:length] != each.seen or (len(seen) == length and not each.failed):
-                continue
-            repeats = each.failed or seen[length] == each.echo
-            if best is None or (repeats, length) > best[0]:
-                best = ((repeats, length), each)
-        if best is not None:
-            return best[1]
-        brought = {m.get("tool_call_id") for m in newest(talk)} - {None, ""}
-        owners = [c for c in candidates if brought & set(c.pending)]
-        return owners[0] if len(owners) == 1 else None
+        brought = {str(m["tool_call_id"]) for m in newest(talk) if m.get("tool_call_id")}
+        return self._known.find(seen, brought, lambda each: not self._over(each, now_ms))
 
     def _over(self, each: Conversation, now_ms: int) -> bool:
         return self._idle_ms is not None and now_ms - each.ended_ms > self._idle_ms

@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.errors import HarnessError, ScenarioError, choices
 from harness.scenario import Scenario
+from harness.task import json_numbers
 from harness.text import mended
 from harness.yamlfile import dump_yaml, load_yaml
 
@@ -43,7 +44,7 @@ def _held(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
     if value is None or isinstance(value, str | int | float):
-        return value
+        return json_numbers(value)
     if isinstance(value, Mapping):
         return {str(key): _held(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

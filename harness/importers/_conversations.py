@@ -1,10 +1,14 @@
-"""Which spans belong to one run: those of a conversation where spans name one, else of a trace."""
+"""Which spans belong to one run: those of a conversation where spans name one, else of a trace.
+
+What belongs together of traces that are a model call each is told in ``_rootless``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.importers._dialects import kind_of
 from harness.importers._span import Span
 
 #: Attributes that name a conversation; within a trace the first of them that occurs counts.
@@ -17,11 +21,23 @@ NAMES = (
     "ai.telemetry.metadata.sessionId",
 )
 
+#: Longest pause within a run of which only the process is known, in ms. Tools run for minutes;
+#: whoever comes back later begins something new.
+PAUSE_MS = 300_000
+
 #: The rule, in words for ``ITERATION``.
 RULE = (
     "One recording for each conversation (gen_ai.conversation.id, else session.id and its kin, "
     "over all traces that name it), else for each trace. A span without one belongs to the "
-    "conversation of the span around it; where a trace names only one, all its spans do."
+    "conversation of the span around it; where a trace names only one, all its spans do. "
+    "A trace of nothing but a model call, as an instrumented client makes them where nobody traces "
+    "the agent, goes on with the run whose last request's messages begin its own (system messages "
+    "aside; of several one whose reply it repeats, then the longest, then the newest; an equal "
+    "request only after a failure), else with the one run whose last reply asked for a call of "
+    "which it brings the result (tag grouped:prefix). Where messages are not captured, it goes on "
+    "with the run of its process (equal resource) that ended last before it, at most "
+    f"{PAUSE_MS // 60_000} minutes ago; a run that asked for tools and then stopped by itself is "
+    "over (tag grouped:process)."
 )
 
 
@@ -53,6 +69,17 @@ def conversation_of(span: Span) -> str | None:
     return None if named is None else named[1]
 
 
+def is_rootless(spans: Sequence[Span]) -> bool:
+    """Whether a trace holds a model call and nothing of an agent around it.
+
+    Its outermost span is the call; one that is missing is around it all the same.
+    """
+    roots = [span for span in spans if span.parent_id is None]
+    if len(roots) != 1 or any(named_by(span) for span in spans):
+        return False
+    return kind_of(roots[0]) == "llm" and {*map(kind_of, spans)} <= {"llm", "other"}
+
+
 def runs_of(trace_id: str, links: Sequence[Link]) -> dict[str, str]:
     """The run of each span of one trace, by the span's id."""
     owners = [link.own for link in links if link.own is not None]
@@ -75,17 +102,3 @@ def _nearest(span_id: str, own: dict[str, str], parents: dict[str, str | None]) 
         seen.add(at)
         at = parents.get(at)
     return None
-
-
-def grouped(spans: Iterable[Span]) -> dict[str, list[Span]]:
-    """Spans in memory by their run, in the order in which the runs came."""
-    traces: dict[str, list[Span]] = {}
-    for span in spans:
-        traces.setdefault(span.trace_id, []).append(span)
-    runs: dict[str, list[Span]] = {}
-    for trace_id, members in traces.items():
-        links = [Link(span.span_id, span.parent_id, named_by(span)) for span in members]
-        of = runs_of(trace_id, links)
-        for span in members:
-            runs.setdefault(of[span.span_id], []).append(span)
-    return runs

@@ -33,6 +33,8 @@ _COUNTS = {
         "gen_ai.usage.reasoning_tokens",
     ),
 }
+#: What stands for a value that the instrumentation was told to hide (``OPENINFERENCE_HIDE_*``).
+_HIDDEN = "__REDACTED__"
 #: Events of an execution that BeeAI also sends where it then succeeds or fails.
 _BEGUN = ("start", "finish", "update", "partial_update")
 #: Where providers' own replies, kept whole as the output's value, say why they ended.
@@ -61,7 +63,7 @@ def _event(about: dict[str, Any]) -> str | None:
 
 def fill(spot: Place, span: Span, node: Node) -> None:
     """Write into ``node`` what the attributes say."""
-    about = span.attributes
+    about = {key: value for key, value in span.attributes.items() if value != _HIDDEN}
     if _event(about):
         # Such spans are all ended together, when the run is over.
         node.end_ms = None

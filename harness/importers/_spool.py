@@ -17,6 +17,7 @@ from harness.importers import _own
 from harness.importers._conversations import Link, named_by, runs_of
 from harness.importers._dialects import kind_of
 from harness.importers._otlp import SpanEvent
+from harness.importers._rootless import Joined, call_of
 from harness.importers._span import Event, Span, plain
 
 #: Largest run that is put together in memory, in bytes of its spans as JSON.
@@ -27,13 +28,21 @@ PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE span (
     trace TEXT, id TEXT, parent TEXT, ranked INTEGER, named TEXT, run TEXT,
-    start INTEGER, size INTEGER, talks INTEGER, body INTEGER,
+    start INTEGER, size INTEGER, kind TEXT, body INTEGER,
     PRIMARY KEY (trace, id)
 ) WITHOUT ROWID;
 CREATE TABLE body (id INTEGER PRIMARY KEY, text TEXT);
 CREATE TABLE event (trace TEXT, span TEXT, text TEXT);
 """
 _ADD = "INSERT OR IGNORE INTO span VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+#: Traces that may be a model call only; what else they need is told by reading them.
+_ROOTLESS = """
+CREATE TABLE rootless AS SELECT trace, min(start) AS start, sum(size) AS size
+FROM span GROUP BY trace
+HAVING max(kind = 'llm') AND NOT max(kind IN ('tool', 'agent')) AND count(named) = 0
+AND sum(parent IS NULL) = 1 AND sum(size) <= ?
+"""
 
 
 class Spool:
@@ -55,7 +64,7 @@ class Spool:
             self._bodies += 1
             rank, name = named_by(span) or (None, None)
             row = (span.trace_id, span.span_id, span.parent_id, rank, name, span.trace_id)
-            about = (span.start_ns or 0, len(text), kind != "other", self._bodies)
+            about = (span.start_ns or 0, len(text), kind, self._bodies)
             if self._sql.execute(_ADD, row + about).rowcount:
                 self._sql.execute("INSERT INTO body VALUES (?, ?)", (self._bodies, text))
                 self.spans += 1
@@ -69,16 +78,21 @@ class Spool:
         """Name, size in bytes and number of spans of each run that tells of an agent, by start."""
         self._sql.execute("CREATE INDEX event_of ON event (trace, span)")
         self._sql.executemany("UPDATE span SET run = ? WHERE trace = ? AND id = ?", self._named())
+        self._join()
         self._sql.execute("CREATE INDEX run_of ON span (run, start)")
         yield from self._sql.execute(
-            "SELECT run, sum(size), count(*) FROM span GROUP BY run HAVING max(talks) "
+            "SELECT run, sum(size), count(*) FROM span GROUP BY run HAVING max(kind != 'other') "
             "ORDER BY min(start), run"
         )
 
     def run(self, name: str) -> list[Span]:
         """The spans of one run, by their start, with their events."""
+        return self._spans("run", name)
+
+    def _spans(self, column: str, name: str) -> list[Span]:
         rows = self._sql.execute(
-            "SELECT text FROM span JOIN body ON body = body.id WHERE run = ? ORDER BY start, body",
+            "SELECT text FROM span JOIN body ON body = body.id "
+            f"WHERE {column} = ? ORDER BY start, body",
             (name,),
         )
         found = [_span(text) for (text,) in rows]
@@ -89,6 +103,15 @@ class Spool:
             )
             span.events += [Event(**json.loads(text)) for (text,) in events]
         return found
+
+    def _join(self) -> None:
+        """Put traces of a model call each to the run that they are part of."""
+        self._sql.execute(_ROOTLESS, (MAX_RUN_BYTES,))
+        found = Joined()
+        for (trace,) in self._sql.execute("SELECT trace FROM rootless ORDER BY start, size, trace"):
+            if (call := call_of(self._spans("trace", trace))) is not None:
+                run = found.run_of(call)
+                self._sql.execute("UPDATE span SET run = ? WHERE trace = ?", (run, trace))
 
     def _named(self) -> list[tuple[str, str, str]]:
         """The run of each span that is not the one of its trace."""

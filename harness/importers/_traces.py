@@ -63,7 +63,7 @@ def recording_of(
         "title": _title(nodes, spans),
         "source": f"{source}:{place.path.name}",
         "goal": found.goal,
-        "tags": [source, *found.tags],
+        "tags": [source, *found.tags, *_grouped(spans, nodes)],
         "steps": found.steps,
         "recorded": _recorded(nodes, found),
     }
@@ -105,6 +105,16 @@ def recordings_in(
                 yield {**recording, "id": unique(recording["id"], seen)}
     if not found and not intake.broken:
         raise Place(path, "all traces").error(f"none of the {kept.spans} spans is {wanted}")
+
+
+def _grouped(spans: Sequence[Span], nodes: Sequence[Node]) -> list[str]:
+    """By which rule calls that are traces of their own were put together."""
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(span.trace_id, []).append(span)
+    if len(traces) == 1 or not all(map(_conversations.is_rootless, traces.values())):
+        return []
+    return [f"grouped:{'prefix' if any(node.messages for node in nodes) else 'process'}"]
 
 
 def _title(nodes: Sequence[Node], spans: Sequence[Span]) -> str:

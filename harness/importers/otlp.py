@@ -17,13 +17,14 @@ from typing import Any
 
 from harness.errors import ImportFormatError
 from harness.importers._base import Place
-from harness.importers._conversations import conversation_of, grouped
+from harness.importers._conversations import conversation_of
 from harness.importers._dialects import is_model_call
 from harness.importers._head import Head, head_of
 from harness.importers._intake import Intake
 from harness.importers._otlp import SpanEvent, attach, events_from, spans_from
 from harness.importers._protobuf import is_request, requests
 from harness.importers._reading import json_items, json_lines, json_records
+from harness.importers._rootless import Call, call_of, grouped, joined
 from harness.importers._span import Event, Span
 from harness.importers._spool import Spool, spool
 from harness.importers._traces import (
@@ -36,9 +37,9 @@ from harness.importers._traces import (
 )
 
 __all__ = [
-    "EXIT_REASON", "ITERATION", "LACKS", "NAME", "TITLE", "TOKENS", "Event", "Span", "SpanEvent",
-    "attach", "conversation_of", "events_from", "fits", "grouped", "is_model_call", "read",
-    "recording_of", "spans_from",
+    "EXIT_REASON", "ITERATION", "LACKS", "NAME", "TITLE", "TOKENS", "Call", "Event", "Span",
+    "SpanEvent", "attach", "call_of", "conversation_of", "events_from", "fits", "grouped",
+    "is_model_call", "joined", "read", "recording_of", "spans_from",
 ]  # fmt: skip
 
 NAME = "otlp"
@@ -51,7 +52,12 @@ _ENDINGS = (".json", *_LINES, ".pb", ".binpb", ".bin", ".proto", ".otlp")
 
 
 def fits(head: Head) -> bool:
-    """JSON whose first record has ``resourceSpans``, or protobuf that begins as a request does."""
+    """JSON whose first record has ``resourceSpans``, protobuf that begins as a request does.
+
+    Also a folder of such files, since a collector that rotates its files parts traces.
+    """
+    if head.kind == "folder":
+        return any(_named(name) for name in head.names)
     if head.kind in ("binary", "text"):
         return is_request(head.path)
     return any(head.has(key) for key in (*_SPANS, *_LOGS)) or _is_page(head.first)
@@ -80,12 +86,16 @@ def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    named = [p for p in sorted(path.rglob("*")) if p.name.removesuffix(".gz").endswith(_ENDINGS)]
+    named = [p for p in sorted(path.rglob("*")) if _named(p.name)]
     if not (files := [file for file in named if file.is_file() and fits(head_of(file))]):
         raise ImportFormatError(
             f"{path}: the folder holds no OTLP file ({', '.join(_ENDINGS)}, each also with .gz)"
         )
     return files
+
+
+def _named(name: str) -> bool:
+    return name.removesuffix(".gz").endswith(_ENDINGS)
 
 
 def _take(file: Path, intake: Intake, kept: Spool) -> None:

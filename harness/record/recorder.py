@@ -18,7 +18,7 @@ from harness.clock import Clock, RealClock
 from harness.conversation import Asked, Conversation, Conversations
 from harness.episode_file import EpisodeFile
 from harness.errors import HarnessError, choices
-from harness.openai_llm import Answer
+from harness.openai_llm import Answer, words
 from harness.record.canned import MISSED, Canned, failure, played
 from harness.record.exchange import Exchange
 from harness.record.shelf import Shelf
@@ -54,7 +54,7 @@ class Tally:
         episodes: Recorded episodes by the rule that put their calls together.
         drifted: Answered requests that differ from the recorded ones, in words.
         missed: Requests that the recording could not answer, in words.
-        lost: Calls that could not be recorded.
+        lost: Calls that could not be recorded; ``cause`` says why the first could not.
         others: Requests by path that are no model calls of a kind that is recorded.
     """
 
@@ -65,6 +65,7 @@ class Tally:
     drifted: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     lost: int = 0
+    cause: str | None = None
     others: Counter[str] = field(default_factory=Counter)
 
 
@@ -159,7 +160,7 @@ class Recorder:
                     return self._other(method, parts.path)
                 return self._take(form, headers, body)
         except Exception as problem:
-            self.tally.lost += 1
+            self._lose(problem)
             _log.warning("recorder: a request could not be recorded", exc_info=True)
             return None if self.records else failure(form or CHAT, 500, f"recorder: {problem!r}")
 
@@ -175,11 +176,15 @@ class Recorder:
             with self._lock:
                 now_ms = self._clock.now_ms()
                 self._talks.finish(asked, answer, now_ms=now_ms, reply_id=reply_id)
-                self.tally.recorded += 1
                 self._write(asked.conversation)
-        except Exception:
-            self.tally.lost += 1
+                self.tally.recorded += 1
+        except Exception as problem:
+            self._lose(problem)
             _log.warning("recorder: a reply could not be recorded", exc_info=True)
+
+    def _lose(self, problem: Exception) -> None:
+        self.tally.lost += 1
+        self.tally.cause = self.tally.cause or words(problem)
 
     def _take(
         self, form: Format, headers: Mapping[str, str], body: Mapping[str, Any]

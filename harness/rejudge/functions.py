@@ -90,7 +90,7 @@ class FunctionJudge:
         )  # fmt: skip
         try:
             answer = self._function(moment)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Judgement(error=f"{spot.where}: {raised(error, self._file)}")
         try:
             return Judgement(_keys(answer, scenario))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from harness.errors import HarnessError
 from harness.files import find, load
+from harness.redact import Redactor
 from harness.rejudge.figures import Figures
 from harness.rejudge.output import Output
 from harness.rejudge.spots import Choice, Judge, Judgement, Spot, Unreachable, judged
@@ -137,6 +139,9 @@ class _Work:
     ) -> None:
         self._output, self._judge, self._result, self._pool = output, judge, result, pool
         self._on_progress = on_progress
+        # A judge repeats what it saw, or what a server says of its key.
+        self._redactor = Redactor()
+        self._redactor.learn(os.environ)
         self.recordings: deque[_Recording] = deque()
         #: No further judgement is asked for.
         self._stopped = False
@@ -167,6 +172,7 @@ class _Work:
         finally:
             self._stopped = self._stopped or made is None
         if made is not None:
+            made = Judgement(self._redactor.value(made.keys), made.error)
             self._output.note(key, made)
         return made
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from harness.cli import main
 from harness.cli.app import BY, LISTED, TOPICS
 from tests.cli.conftest import Cli
 
-VERBS = (
-    "run", "show", "list", "exits", "validate", "score", "import", "sql", "docs", "compare",
-    "bless", "lint",
-)  # fmt: skip
+COMMANDS = get_command(main.app).commands  # type: ignore[attr-defined]
+VERBS = tuple(COMMANDS)
 READ: dict[str, list[str]] = {
     "show": ["show", "reflection/plateau", "-p", "reflection"],
     "show costs": ["show", "budgets/cost-budget-priced", "-p", "cost"],
@@ -48,6 +48,14 @@ def test_help_fits(
     assert max(map(len, result.out.splitlines())) <= columns
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_is_written_for_80_columns(verb: str) -> None:
+    words = COMMANDS[verb].help
+    # The terminal keeps the line ends of all but the first paragraph.
+    _, _, rest = words.partition("\n\n")
+    assert [line for line in rest.splitlines() if len(line) > 78] == []
+
+
 def test_help_teaches(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = harness("--help").out
@@ -60,7 +68,7 @@ def test_help_teaches(harness: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         at = next(n for n, line in enumerate(lines) if line in ("Example:", "Examples:"))
         examples = lines[at + 1 : lines.index("", at)]
         assert examples, text
-        assert all(line.startswith(f"harness {verb} ") for line in examples), examples
+        assert all(f"{line} ".startswith(f"harness {verb} ") for line in examples), examples
     assert all(what in harness("list", "--help").out for what in LISTED)
     assert all(topic in harness("docs", "--help").out for topic in TOPICS)
     assert harness("-h").out == harness("--help").out

@@ -1,13 +1,15 @@
 """An agent on the openai client that an instrumentation watches; exports by the usual variables.
 
-``python -m tests.collect.instrumented MODULE plain|stream``: the agent calculates with two tools,
-against a scripted server. Nothing in it knows where its spans go.
+``python -m tests.collect.instrumented MODULE plain|stream span|alone``: the agent calculates with
+two tools, against a scripted server, within a span of its own or in none. Nothing in it knows where
+its spans go.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -44,7 +46,7 @@ _TOOLS: Any = [
 ]
 
 
-def main(module: str, streamed: bool) -> None:
+def main(module: str, streamed: bool, alone: bool) -> None:
     """Instrument, run, and send what is left."""
     spans, records = TracerProvider(), LoggerProvider()
     spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -52,7 +54,8 @@ def main(module: str, streamed: bool) -> None:
     trace.set_tracer_provider(spans)
     _logs.set_logger_provider(records)
     import_module(module).OpenAIInstrumentor().instrument()
-    with serving(*SCRIPT) as server, trace.get_tracer("mine").start_as_current_span("calculate"):
+    around = nullcontext() if alone else trace.get_tracer("mine").start_as_current_span("calculate")
+    with serving(*SCRIPT) as server, around:
         run(server.client(), streamed)
     spans.shutdown()
     records.shutdown()
@@ -95,4 +98,4 @@ def _ask(client: Any, talk: list[Any], streamed: bool) -> tuple[str, list[dict[s
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2] == "stream")
+    main(sys.argv[1], sys.argv[2] == "stream", sys.argv[3] == "alone")

@@ -75,6 +75,31 @@ def run_spans(calls: int = 3, **more: Any) -> list[ReadableSpan]:
     return made.taken()
 
 
+def lone_calls(tracer: Tracer, goal: str, calls: int = 3, **more: Any) -> Iterator[ReadableSpan]:
+    """Model calls of an agent that nobody traces, each a trace of its own, with their messages."""
+    talk: list[dict[str, Any]] = [{"role": "user", "content": goal}]
+    for number in range(1, calls + 1):
+        reply: dict[str, Any] = {"role": "assistant", "content": "Done."}
+        if number < calls:
+            made = {"id": f"{goal} {number}", "name": "add", "arguments": {"n": number}}
+            reply = {"role": "assistant", "tool_calls": [made]}
+        about = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.response.finish_reasons": ["tool_calls" if number < calls else "stop"],
+            "gen_ai.usage.input_tokens": 100 + number,
+            "gen_ai.usage.output_tokens": 10,
+            "gen_ai.input.messages": json.dumps(talk),
+            "gen_ai.output.messages": json.dumps([reply]),
+            **more,
+        }
+        with tracer.start_as_current_span("chat gpt-4o", attributes=about) as span:
+            pass
+        assert isinstance(span, ReadableSpan)
+        yield span
+        result = {"role": "tool", "tool_call_id": f"{goal} {number}", "content": str(number)}
+        talk = [*talk, reply, result]
+
+
 def plain_spans() -> list[ReadableSpan]:
     """A trace that has nothing to do with a model."""
     made = Made()

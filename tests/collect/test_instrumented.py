@@ -41,14 +41,16 @@ def problem(module: str) -> str:
     return found.stderr.strip().rpartition("\n")[2]
 
 
-def collected(here: Path, module: str, how: str, **variables: str) -> Scenario:
+def collected(
+    here: Path, module: str, how: str, around: str = "span", **variables: str
+) -> Scenario:
     """The recording of the agent's run."""
     if why := problem(module):
         pytest.skip(f"{module}: {why}")
+    agent = [sys.executable, "-m", "tests.collect.instrumented", module, how, around]
     found = subprocess.run(
-        [*COMMAND, "--json", "--", sys.executable, "-m", "tests.collect.instrumented", module, how],
-        cwd=here, env=environment(**variables), capture_output=True, text=True, check=False,
-        timeout=120,
+        [*COMMAND, "--json", "--", *agent], cwd=here, env=environment(**variables),
+        capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     summary = json.loads(found.stdout)
@@ -68,6 +70,7 @@ def told(scenario: Scenario) -> list[Any]:
     ]
 
 
+@pytest.mark.parametrize("around", ["span", "alone"])
 @pytest.mark.parametrize("how", ["plain", "stream"])
 @pytest.mark.parametrize(
     ("module", "plain_usage", "stream_usage"),
@@ -79,9 +82,10 @@ def told(scenario: Scenario) -> list[Any]:
     ],
 )
 def test_the_recording_has_what_the_agent_did(
-    tmp_path: Path, module: str, how: str, plain_usage: Any, stream_usage: Any
+    tmp_path: Path, module: str, how: str, around: str, plain_usage: Any, stream_usage: Any
 ) -> None:
-    scenario = collected(tmp_path, module, how)
+    scenario = collected(tmp_path, module, how, around)
+    assert ("grouped:prefix" in scenario.tags) == (around == "alone")
     assert scenario.goal == GOAL
     expected = STEPS
     if module == LLMETRY:  # it has a word of its own for them
@@ -101,17 +105,21 @@ def test_the_recording_has_what_the_agent_did(
     assert (episode.exit_reason, episode.exit_guard) == ("agent_finished", None)
 
 
-@pytest.mark.parametrize("module", [GENAI, V2])
+@pytest.mark.parametrize("around", ["span", "alone"])
+@pytest.mark.parametrize("how", ["plain", "stream"])
+@pytest.mark.parametrize("module", [GENAI, V2, INFERENCE])
 def test_without_content_it_has_iterations_usage_and_finish_reasons(
-    tmp_path: Path, module: str
+    tmp_path: Path, module: str, how: str, around: str
 ) -> None:
-    scenario = collected(tmp_path, module, "plain", **{CONTENT: "NO_CONTENT"})
+    hidden = {"OPENINFERENCE_HIDE_INPUTS": "true", "OPENINFERENCE_HIDE_OUTPUTS": "true"}
+    scenario = collected(tmp_path, module, how, around, **{CONTENT: "NO_CONTENT", **hidden})
     assert "content:none" in scenario.tags
+    assert ("grouped:process" in scenario.tags) == (around == "alone")
     assert [step.reply.finish_reason for step in scenario.steps] == [
         "tool_calls", "tool_calls", "stop",
     ]  # fmt: skip
     usages = [step.reply.usage.model_dump(exclude_defaults=True) for step in scenario.steps]  # type: ignore[union-attr]
-    assert usages == [FULL if module == GENAI else OUTER] * 3
+    assert usages == [OUTER if module == V2 else FULL] * 3
     assert {step.reply.model for step in scenario.steps} == {"gpt-4o"}
     assert (scenario.goal, scenario.tools, scenario.recorded.exit_reason) == ("", None, None)
 

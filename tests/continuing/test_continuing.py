@@ -93,7 +93,7 @@ def test_a_recording_that_ends_undecided_goes_on(tmp_path: Path) -> None:
     assert found.id == "made/ends@example"
     assert found.tags == ["continued-live"]
     assert found.source == f"made/ends; from iteration 3 on live: {PRICED}"
-    assert found.recorded.exit_reason is None
+    assert found.recorded.exit_reason == "agent_finished"
     assert [c.result for c in found.steps[2].calls] == ["alpha"]
     assert (
         found.steps[2].nudge == "Go on. Improve the result, or show evidence that it is finished."

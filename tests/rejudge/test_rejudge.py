@@ -195,6 +195,16 @@ def test_a_function_that_raises_leaves_its_iteration_unknown(tmp_path: Path) -> 
     assert (result.figures.judged, result.figures.unknown, result.complete) == (3, 1, True)
 
 
+def test_secrets_that_a_judge_repeats_are_taken_out(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    verdict = {"done": False, "reason": f"it used {secret}", "evidence": []}
+    file = jsonl(tmp_path / "in.jsonl", OPEN)
+    rejudge([file], tmp_path / "out.jsonl", FunctionJudge(lambda _: verdict))
+    (found,) = load([tmp_path / "out.jsonl"])
+    assert isinstance(found.steps[0].judge, dict)
+    assert found.steps[0].judge["reason"].startswith("it used [redacted github ")
+
+
 def test_measured_scores_stay_unless_asked_again(tmp_path: Path) -> None:
     steps = [step(text="a", score=0.1), step(text="b"), step(text="c", judge="read")]
     file = jsonl(tmp_path / "in.jsonl", scenario(steps))

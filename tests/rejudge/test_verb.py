@@ -120,6 +120,26 @@ def test_a_function_that_fails_is_told(harness: Cli, file: Path) -> None:
     assert [[s.score for s in found.steps] for found in load(["out.jsonl"])] == [[0.5, None]] * 2
 
 
+def test_a_function_that_fails_everywhere_is_told_in_short(harness: Cli, here: Path) -> None:
+    (here / "own.py").write_text("def ends(moment):\n    raise SystemExit(0)\n")
+    jsonl(here / "in.jsonl", scenario([step(text=str(n)) for n in range(25)]))
+    result = harness(*TO, "--function", "own.py:ends")
+    assert result.code == 1
+    told = [line for line in result.err.splitlines() if line.startswith("harness:")]
+    assert told[0].endswith("iteration 1: own.py:2: SystemExit: 0")
+    assert told[20:] == ["harness: ... and 5 more"]
+
+
+def test_what_a_function_prints_is_none_of_the_result(harness: Cli, file: Path) -> None:
+    Path("own.py").write_text(
+        "print('loaded')\ndef half(moment):\n    print('asked')\n    return 0.5\n"
+    )
+    result = harness(*TO, "--function", "own.py:half", "--json")
+    assert [line["judged"] for line in result.lines] == [4]
+    assert result.err.count("loaded") == 1
+    assert result.err.count("asked") == 4
+
+
 def test_a_dry_run_asks_nobody(harness: Cli, file: Path, server: Server) -> None:
     result = harness(*MODEL, "--dry-run")
     assert (result.code, server.requests) == (0, [])
