@@ -77,7 +77,7 @@ def record(
     it. It records chat completions, responses and Anthropic messages, streamed or
     not. Secrets are taken out before anything is written; headers never are. The
     exit code is the program's, or 2 if it succeeded although the recording could
-    not answer it.
+    not answer it or could not be written.
 
     Calls are one episode if they carry the same header x-harness-episode; else if
     the messages of one begin the next one's; else, with --idle, if little time

@@ -56,7 +56,8 @@ def rejudge(
 
     A model is asked what the judge of a live loop is asked, so that replays
     under presets with a judge use its verdicts. Each judgement is kept as it is
-    made. Exit code 1: your function failed somewhere; 2: something is left.
+    made. Exit code 1: your function failed somewhere; 2: something is left, or
+    nothing got a verdict.
 
     \b
     Examples:

@@ -161,18 +161,10 @@ class Collector:
         """
         with self._lock:
             now = self._clock.now_ms()
-            looked: set[str] = set()
-            for trace in self._traces:
-                # A conversation can go on at any time.
-                goes_on = trace.conversations or trace.id in self._traces.runs
-                over = trace.whole and self._quiet(trace, now) and not goes_on
-                if trace.id in looked or not (trace.changed or over):
-                    continue
-                group = self._traces.related(trace)
-                looked |= {each.id for each in group}
+            for group in self._traces.groups():
                 if any(each.changed and self._due(each, now) for each in group):
                     self._tell_runs(group)
-                if over:
+                if all(self._over(each, now) for each in group):
                     self._close(group)
             news = self._write()
         for words in news:
@@ -207,6 +199,11 @@ class Collector:
 
     def _quiet(self, trace: Trace, now: int) -> bool:
         return now - trace.seen_ms >= self._idle_ms
+
+    def _over(self, trace: Trace, now: int) -> bool:
+        # A conversation can go on at any time.
+        goes_on = trace.conversations or trace.id in self._traces.runs
+        return trace.whole and self._quiet(trace, now) and not goes_on
 
     def _due(self, trace: Trace, now: int) -> bool:
         return trace.whole or self._quiet(trace, now)

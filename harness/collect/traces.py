@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from harness.importers.otlp import (
@@ -117,15 +117,39 @@ class Traces:
             self._news.clear()
         return self._runs
 
+    def groups(self) -> Iterator[list[Trace]]:
+        """The open traces, each together with those that share conversations or runs with it."""
+        index, seen = self._index(), set[str]()
+        for trace in self:
+            if trace.id not in seen:
+                group = self._related(trace, index)
+                seen |= {each.id for each in group}
+                yield group
+
     def related(self, trace: Trace) -> list[Trace]:
-        """The open traces that share conversations or runs with this one, itself among them."""
-        runs = self.runs
-        found, names = {trace.id: trace}, _names(trace, runs)
+        """The group of one trace."""
+        return self._related(trace, self._index())
+
+    def _index(self) -> dict[str, list[Trace]]:
+        found: dict[str, list[Trace]] = {}
+        for trace in self:
+            for name in self._names(trace):
+                found.setdefault(name, []).append(trace)
+        return found
+
+    def _related(self, trace: Trace, index: dict[str, list[Trace]]) -> list[Trace]:
+        found, names = {trace.id: trace}, list(self._names(trace))
         while names:
-            more = {t.id: t for t in self if t.id not in found and _names(t, runs) & names}
-            names = {name for t in more.values() for name in _names(t, runs)} - names
-            found |= more
+            for each in index.pop(names.pop(), ()):
+                if each.id not in found:
+                    found[each.id] = each
+                    names += self._names(each)
         return list(found.values())
+
+    def _names(self, trace: Trace) -> set[str]:
+        """By what a trace is in a group: conversations, the run that it is in, those it was in."""
+        own = self.runs.get(trace.id)
+        return {*trace.conversations, *trace.runs, *(() if own is None else (own,))}
 
     def close(self, trace: Trace) -> None:
         """Forget what has arrived of a trace; what still comes of it is not taken."""
@@ -160,9 +184,3 @@ class Traces:
         trace.size += size
         self._size += size
         return trace
-
-
-def _names(trace: Trace, runs: Mapping[str, str]) -> set[str]:
-    """By what a trace belongs together with others: conversations, its run, and those it was in."""
-    own = runs.get(trace.id)
-    return {*trace.conversations, *trace.runs, *(() if own is None else (own,))}

@@ -24,7 +24,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from harness.conversation.episode import Asked, Conversation, Failed, Rule, step_of
-from harness.conversation.known import Known
 from harness.conversation.messages import (
     goal_of,
     newest,
@@ -34,6 +33,7 @@ from harness.conversation.messages import (
     text_of,
     tool_names,
 )
+from harness.matching import Known
 from harness.openai_llm import Answer
 
 __all__ = ["Asked", "Conversation", "Conversations", "Rule"]

@@ -25,11 +25,8 @@ NAMES = (
 #: whoever comes back later begins something new.
 PAUSE_MS = 300_000
 
-#: The rule, in words for ``ITERATION``.
-RULE = (
-    "One recording for each conversation (gen_ai.conversation.id, else session.id and its kin, "
-    "over all traces that name it), else for each trace. A span without one belongs to the "
-    "conversation of the span around it; where a trace names only one, all its spans do. "
+#: The rule for calls of an agent that nobody traces, in words for ``ITERATION``.
+LONE = (
     "A trace of nothing but a model call, as an instrumented client makes them where nobody traces "
     "the agent, goes on with the run whose last request's messages begin its own (system messages "
     "aside; of several one whose reply it repeats, then the longest, then the newest; an equal "
@@ -38,6 +35,12 @@ RULE = (
     "with the run of its process (equal resource) that ended last before it, at most "
     f"{PAUSE_MS // 60_000} minutes ago; a run that asked for tools and then stopped by itself is "
     "over (tag grouped:process)."
+)
+#: The rule, in words for ``ITERATION``.
+RULE = (
+    "One recording for each conversation (gen_ai.conversation.id, else session.id and its kin, "
+    "over all traces that name it), else for each trace. A span without one belongs to the "
+    "conversation of the span around it; where a trace names only one, all its spans do. " + LONE
 )
 
 

@@ -30,6 +30,8 @@ _OPERATIONS: dict[str, Kind] = {
 }
 _TRACELOOP: dict[str, Kind] = {"tool": "tool", "agent": "agent"}
 _REQUESTS = ("chat", "completion")
+#: How a reply ends that asks for tools.
+_ASKED = ("tool_calls", "tool_call")
 _DETAILS = "gen_ai.client.inference.operation.details"
 _COUNTS: dict[str, tuple[str, ...]] = {
     "input": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
@@ -115,6 +117,9 @@ def _any(about: dict[str, Any], keys: tuple[str, ...]) -> Any:
 def _finish_reason(about: dict[str, Any], reply: list[dict[str, Any]]) -> str | None:
     reasons = loaded(about.get("gen_ai.response.finish_reasons"))
     first = reasons[0] if isinstance(reasons, list) and reasons else reasons or None
+    if isinstance(reasons, list) and (not reply or reply[0].get("tool_calls")):
+        # Of a response there is one for each item; one that asks for tools has not stopped.
+        first = next((reason for reason in reasons if reason in _ASKED), first)
     first = first or about.get("gen_ai.response.finish_reason")
     first = first or about.get("llm.response.finish_reason")
     return text_of(first or (reply[0].pop("finish_reason", None) if reply else None))

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.conversation.known import Known
 from harness.errors import ImportFormatError
 from harness.fingerprint import digest
 from harness.importers._base import Place
@@ -18,6 +17,7 @@ from harness.importers._dialects import node_from
 from harness.importers._graph import Graph, canonical, said
 from harness.importers._messages import Message, message_from
 from harness.importers._span import Span
+from harness.matching import Known
 
 #: How a reply ends that asks for tools, and one that the model ended by itself.
 _ASKED = frozenset({"tool_calls", "tool_call", "tool_use", "function_call"})

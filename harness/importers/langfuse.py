@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.importers import _langfuse, _traces, _tree
+from harness.importers import _conversations, _langfuse, _traces, _tree
 from harness.importers._base import Place
 from harness.importers._folder import files_of, has_json
 from harness.importers._head import Head
@@ -35,7 +35,7 @@ ITERATION = (
     "One recording for each session, else for each conversation that an observation's attributes "
     "name (gen_ai.conversation.id), else for each trace. Observations of type GENERATION are model "
     "calls, TOOL executions (also SPAN where its attributes or its output say so). "
-    f"{_tree.ITERATION}"
+    f"{_conversations.LONE} {_tree.ITERATION}"
 )
 EXIT_REASON = f"The level ERROR is a failure. {_traces.EXIT_REASON}"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.importers import _langsmith, _traces, _tree
+from harness.importers import _conversations, _langsmith, _traces, _tree
 from harness.importers._base import Place
 from harness.importers._folder import files_of, has_json
 from harness.importers._head import Head
@@ -31,7 +31,7 @@ LACKS: tuple[str, ...] = (
 TOKENS = _langsmith.RULE
 ITERATION = (
     "One recording for each thread (session_id, thread_id or conversation_id of the metadata), "
-    f"else for each trace. Runs of type llm are model calls, tool executions. {_tree.ITERATION}"
+    f"else for each trace. Runs of type llm are model calls, tool executions. {_conversations.LONE} {_tree.ITERATION}"
 )
 EXIT_REASON = _traces.EXIT_REASON
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.importers import _agents_sdk, _traces, _tree, _usage
+from harness.importers import _agents_sdk, _conversations, _traces, _tree, _usage
 from harness.importers._base import Place
 from harness.importers._head import Head
 from harness.importers._intake import Intake
@@ -31,7 +31,8 @@ LACKS: tuple[str, ...] = (
 TOKENS = _usage.RULE
 ITERATION = (
     "One recording for each group (group_id of a trace), else for each trace. Spans of a "
-    "generation or a response are model calls, of a function executions. " + _tree.ITERATION
+    "generation or a response are model calls, of a function executions. "
+    f"{_conversations.LONE} {_tree.ITERATION}"
 )
 EXIT_REASON = f"An error of a turn is one of the agent's run. {_traces.EXIT_REASON}"
 

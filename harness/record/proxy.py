@@ -159,7 +159,10 @@ class _Proxy:
         try:
             response = await self._client.send(sent, stream=True)
         except httpx2.HTTPError as error:
-            told = f"harness record: {origin} cannot be reached: {words(error)}"
+            # Without user and password, which an address may have.
+            scheme, _, place = origin.partition("://")
+            shown = f"{scheme}://{place.rpartition('@')[2]}"
+            told = f"harness record: {shown} cannot be reached: {words(error)}"
             if known is not None:
                 known.refuse(f"HTTP 502: {told}")
             return _canned(form, failure(form, 502, told))

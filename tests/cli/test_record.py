@@ -100,6 +100,27 @@ def test_the_programs_own_arguments_are_left_alone(here: Path) -> None:
     )
 
 
+def test_what_could_not_be_written_is_no_success(here: Path) -> None:
+    (here / "file").write_text("no folder")
+    with serving(*REPLIES) as server:
+        program = PROGRAM.replace("sys.exit(3)", "sys.exit(0)")
+        done = run(
+            "-o", "file/a.jsonl", "--", sys.executable, "-c", program, "Open the door.",
+            OPENAI_BASE_URL=server.url, OPENAI_API_KEY=KEY,
+        )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, SAID)
+    assert "recorded" not in done.stderr.replace("could not be recorded", "")
+    assert "harness: warning: 2 calls could not be recorded: NotADirectoryError: " in done.stderr
+
+
+def test_a_folder_is_no_recording(here: Path) -> None:
+    (here / "a.jsonl").mkdir()
+    done = run("-o", "a.jsonl", "--", sys.executable, "-c", "print('ran')")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2, "", "harness: record: --output: a.jsonl is a folder; name a file\n",
+    )  # fmt: skip
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs POSIX signals")
 @pytest.mark.parametrize(
     ("name", "to_all", "handled", "code"),

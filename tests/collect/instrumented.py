@@ -1,7 +1,8 @@
 """An agent on the openai client that an instrumentation watches; exports by the usual variables.
 
-``python -m tests.collect.instrumented MODULE plain|stream span|alone``: the agent calculates with
-two tools, against a scripted server, within a span of its own or in none. Nothing in it knows where
+``python -m tests.collect.instrumented MODULE plain|stream|responses|kept span|alone``: the agent
+calculates with two tools, against a scripted server, within a span of its own or in none. It uses
+Chat Completions, or Responses, where the server may keep what was said. Nothing in it knows where
 its spans go.
 """
 
@@ -46,7 +47,7 @@ _TOOLS: Any = [
 ]
 
 
-def main(module: str, streamed: bool, alone: bool) -> None:
+def main(module: str, how: str, alone: bool) -> None:
     """Instrument, run, and send what is left."""
     spans, records = TracerProvider(), LoggerProvider()
     spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -56,7 +57,10 @@ def main(module: str, streamed: bool, alone: bool) -> None:
     import_module(module).OpenAIInstrumentor().instrument()
     around = nullcontext() if alone else trace.get_tracer("mine").start_as_current_span("calculate")
     with serving(*SCRIPT) as server, around:
-        run(server.client(), streamed)
+        if how in ("responses", "kept"):
+            respond(server.client(), kept=how == "kept")
+        else:
+            run(server.client(), how == "stream")
     spans.shutdown()
     records.shutdown()
 
@@ -73,10 +77,36 @@ def run(client: Any, streamed: bool) -> None:
         if not calls:
             return
         for each in calls:
-            function = each["function"]
-            a, b = json.loads(function["arguments"]).values()
-            result = str(a + b if function["name"] == "add" else a * b)
+            result = _result(**each["function"])
             talk.append({"role": "tool", "tool_call_id": each["id"], "content": result})
+
+
+def respond(client: Any, kept: bool) -> None:
+    """The same with Responses."""
+    tools: Any = [{"type": "function", **tool["function"]} for tool in _TOOLS]
+    talk: list[Any] = [{"role": "user", "content": GOAL}]
+    before: dict[str, str] = {}
+    while True:
+        reply = client.responses.create(model="gpt-4o", input=talk, tools=tools, **before)
+        calls = [item for item in reply.output if item.type == "function_call"]
+        if not calls:
+            return
+        results = [
+            {
+                "type": "function_call_output",
+                "call_id": each.call_id,
+                "output": _result(each.arguments, each.name),
+            }
+            for each in calls
+        ]
+        said = [item.model_dump(exclude_none=True) for item in reply.output]
+        talk = results if kept else [*talk, *said, *results]
+        before = {"previous_response_id": reply.id} if kept else {}
+
+
+def _result(arguments: str, name: str, **_: Any) -> str:
+    a, b = json.loads(arguments).values()
+    return str(a + b if name == "add" else a * b)
 
 
 def _ask(client: Any, talk: list[Any], streamed: bool) -> tuple[str, list[dict[str, Any]]]:
@@ -98,4 +128,4 @@ def _ask(client: Any, talk: list[Any], streamed: bool) -> tuple[str, list[dict[s
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2] == "stream", sys.argv[3] == "alone")
+    main(sys.argv[1], sys.argv[2], sys.argv[3] == "alone")

@@ -105,9 +105,27 @@ def test_the_recording_has_what_the_agent_did(
     assert (episode.exit_reason, episode.exit_guard) == ("agent_finished", None)
 
 
+@pytest.mark.parametrize("how", ["responses", "kept"])
+@pytest.mark.parametrize("module", [GENAI, INFERENCE])
+def test_an_agent_on_responses_that_nobody_traces(tmp_path: Path, module: str, how: str) -> None:
+    scenario = collected(tmp_path, module, how, "alone")
+    assert scenario.goal == GOAL
+    assert [calls for *_, calls in told(scenario)] == [calls for *_, calls in STEPS]
+    assert "grouped:prefix" in scenario.tags
+    assert scenario.recorded.exit_reason == "agent_finished"
+
+
 @pytest.mark.parametrize("around", ["span", "alone"])
-@pytest.mark.parametrize("how", ["plain", "stream"])
-@pytest.mark.parametrize("module", [GENAI, V2, INFERENCE])
+@pytest.mark.parametrize(
+    ("module", "how"),
+    [
+        (GENAI, "plain"),
+        (GENAI, "stream"),
+        (V2, "plain"),  # streamed it tells no finish reasons
+        (INFERENCE, "plain"),
+        (INFERENCE, "stream"),
+    ],
+)
 def test_without_content_it_has_iterations_usage_and_finish_reasons(
     tmp_path: Path, module: str, how: str, around: str
 ) -> None:

@@ -269,3 +269,30 @@ def test_errors(message: str, about: dict[str, Any], events: list[Any], words: s
 def test_times_are_whole_milliseconds() -> None:
     found = node_of(CHAT, at=5, ms=7)
     assert (found.start_ms, found.end_ms) == (1005, 1012)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "reply", "expected"),
+    [
+        (["stop", "tool_calls"], None, "tool_calls"),
+        (["stop", "tool_calls"], {"type": "tool_call", "name": "heat"}, "tool_calls"),
+        (["stop", "tool_calls"], {"type": "text", "content": "Done."}, "stop"),
+        (["length"], None, "length"),
+        ([], None, None),
+    ],
+)
+def test_a_response_that_asks_for_tools_has_not_stopped(
+    reasons: Any, reply: Any, expected: Any
+) -> None:
+    about = {**CHAT, "gen_ai.response.finish_reasons": reasons}
+    if reply:
+        about["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "parts": [reply]}])
+    assert node_of(about).finish_reason == expected
+
+
+def test_what_openinference_was_told_to_hide_is_unknown() -> None:
+    hidden = "__REDACTED__"
+    found = node_of({**LLM, "input.value": hidden, "output.value": hidden})
+    assert (found.messages, found.reply) == ([], [])
+    found = node_of({"openinference.span.kind": "TOOL", "output.value": hidden})
+    assert found.result is None

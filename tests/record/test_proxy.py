@@ -132,7 +132,7 @@ def test_a_client_that_goes_away(tmp_path: Path) -> None:
 
 def test_a_provider_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    environment = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
+    environment = {"OPENAI_BASE_URL": "http://me:s3cret@127.0.0.1:1/v1"}
     with proxy(Recorder(path), environment) as variables:
         answer = httpx2.post(f"{variables['OPENAI_BASE_URL']}/chat/completions",
                              json={"model": "m", "messages": START})  # fmt: skip

@@ -163,6 +163,16 @@ def test_lines_that_are_there_stay(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.jsonl"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs links and modes of POSIX")
+def test_a_link_and_who_may_read_stay(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    target.touch(0o600)
+    link.symlink_to(target)
+    EpisodeFile(link).put("a", '{"id":"a"}')
+    assert (link.is_symlink(), target.read_text()) == (True, '{"id":"a"}\n')
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
 def test_odd_texts_keep_their_line(tmp_path: Path) -> None:
     odd = "a\u2028b\u0085c\x1b[31m\ud800\0"
     with (

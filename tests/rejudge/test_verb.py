@@ -130,6 +130,17 @@ def test_a_function_that_fails_everywhere_is_told_in_short(harness: Cli, here: P
     assert told[20:] == ["harness: ... and 5 more"]
 
 
+def test_a_judge_that_never_answers_is_no_success(harness: Cli, here: Path) -> None:
+    (here / "own.py").write_text("def unsure(moment):\n    return None\n")
+    jsonl(here / "in.jsonl", GOOD)
+    result = harness(*TO, "--function", "own.py:unsure")
+    assert result.code == 2
+    assert result.err.splitlines()[-1] == (
+        "harness: rejudge: none of 2 iterations got a verdict: 0 cannot be parsed, 0 refused by "
+        "the server, 2 unknown"
+    )
+
+
 def test_what_a_function_prints_is_none_of_the_result(harness: Cli, file: Path) -> None:
     Path("own.py").write_text(
         "print('loaded')\ndef half(moment):\n    print('asked')\n    return 0.5\n"

@@ -14,7 +14,7 @@ from harness.fingerprint import digest
 
 
 class Last(Protocol):
-    """What the last call of an episode left behind; see ``Conversation``."""
+    """What the last call of an episode left behind."""
 
     @property
     def echo(self) -> str | None:
@@ -72,7 +72,7 @@ class Known(Generic[E]):
         brought: Iterable[str],
         can: Callable[[E], bool] = lambda _: True,
     ) -> E | None:
-        """The episode that a request goes on with, by the rules 2 and 3 of the package.
+        """The episode that a request goes on with: rules 2 and 3 of ``harness.conversation``.
 
         Args:
             seen: Digests of its messages.
