@@ -7,22 +7,29 @@ import os
 import shutil
 from pathlib import Path
 
+from harness.filelocks import ProcessLock
+
+#: How long to wait for others who write the same file; each of them takes milliseconds.
+WAIT_S = 10.0
 
 class EpisodeFile:
     """A ``.jsonl`` file of scenarios that holds whole lines at every moment.
 
-    Lines that are there already stay, and so do those that somebody else adds.
+    Lines that are there already stay, and so do those that other processes add at the same time.
 
     Args:
         path: The file; it and its folder are made at the first line. A link stays one, and who may
             read the file stays as it is.
+        wait_s: How long to wait while somebody else writes it.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, wait_s: float = WAIT_S) -> None:
         self.path = Path(path).resolve()
         self._lines: dict[str, bytes] = {}
         self._others: list[bytes] = []
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, int, int] | None = None
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        self._lock = ProcessLock(lock, wait_s=wait_s, stays=False, poll_s=0.005)
 
     def reserve(self, name: str) -> None:
         """Keep the place of an episode that begins now, before those that begin later."""
@@ -36,11 +43,17 @@ class EpisodeFile:
             line: Its JSON, without a line break.
 
         Raises:
-            OSError: The file cannot be written; its old content is untouched.
+            OSError: The file cannot be written, or somebody else is writing it for too long
+                (``TimeoutError``); its old content is untouched, and the line goes into it with
+                the next one.
         """
         self._lines[name] = line.encode("utf-8")
-        self._look()
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._lock.held():
+            self._look()
+            self._replace()
+
+    def _replace(self) -> None:
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             lines = (*self._others, *self._lines.values())
@@ -67,9 +80,10 @@ class EpisodeFile:
         except (ValueError, AttributeError):
             return False
 
-    def _found(self) -> tuple[int, int] | None:
+    def _found(self) -> tuple[int, int, int] | None:
         try:
             found = self.path.stat()
         except FileNotFoundError:
             return None
-        return found.st_mtime_ns, found.st_size
+        # Two may replace it by as many bytes within one tick of the file system's clock.
+        return found.st_ino, found.st_mtime_ns, found.st_size

@@ -29,6 +29,10 @@ IDENTITIES: dict[str, str] = {
 }
 DEFAULT_IDENTITY = "args+normalised result"
 
+#: Policies that read the result of a call, and those that read its arguments.
+_READ_RESULT = frozenset({"args+result", "args+normalised result", "normalised", "result", "error"})
+_READ_ARGS = frozenset(IDENTITIES) - {"action", "result", "error"}
+
 #: A result shorter than this counts as new only together with its arguments ("ok").
 SHORT_RESULT = 40
 
@@ -126,6 +130,12 @@ def call_prints(tool: str, args: str, result: str | None, *, ok: bool) -> dict[s
     if not ok:
         prints["error"] = digest("error", normalise(last_line(plain)))
     return prints
+
+
+def captured_prints(prints: dict[str, str], *, args: bool, result: bool) -> dict[str, str]:
+    """The fingerprints that can be told where arguments or the result were not captured."""
+    unknown = (frozenset() if args else _READ_ARGS) | (frozenset() if result else _READ_RESULT)
+    return {policy: found for policy, found in prints.items() if policy not in unknown}
 
 
 def result_print(args: str, result: str) -> str:

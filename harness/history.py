@@ -11,7 +11,7 @@ from typing import cast
 
 from harness.fingerprint import DEFAULT_IDENTITY, digest
 from harness.tallies import T, Tally
-from harness.trace import Direction, Evaluation, Iteration, Text, Turn
+from harness.trace import Call, Direction, Evaluation, Iteration, Text, Turn
 
 #: Unknown: nothing could be measured. Compares false with every threshold.
 UNKNOWN = float("nan")
@@ -103,11 +103,13 @@ class History:
         since_best: Scored iterations since the last new best.
         idle_turns: Trailing turns without a tool call since a person last spoke.
         transient_turns: Trailing turns whose failed calls failed for passing reasons.
-        error_turns: Trailing turns that failed with the same error signature.
+        error_turns: Trailing turns that failed with the same error signature; like those before,
+            ``UNKNOWN`` where the newest failure was not captured.
         unparsed, unreachable: Trailing evaluator replies that could not be parsed, and calls
             that failed; ``evaluator_asked`` says whether there was any.
         stalled: Trailing iterations without observable progress, by what counts as progress;
-            ``progress_sensed`` says whether there was anything to tell by.
+            ``progress_sensed`` says whether there was anything to tell by; ``UNKNOWN``
+            from a result that was not captured until something is new.
     """
 
     def __init__(
@@ -141,8 +143,8 @@ class History:
         self.best_iteration: int | None = None
         self.since_best = 0
         self.idle_turns = 0
-        self.transient_turns = 0
-        self.error_turns = 0
+        self.transient_turns: float = 0
+        self.error_turns: float = 0
         self.unparsed = 0
         self.unreachable = 0
         self.evaluator_asked = False
@@ -157,7 +159,7 @@ class History:
         self._seen_results: set[str] = set()
         self._writes: frozenset[str] = frozenset()
         self._evidence: set[str] = set()
-        self.stalled: dict[str, int] = {"new_result": 0, "any_success": 0, "writes": 0}
+        self.stalled: dict[str, float] = {"new_result": 0, "any_success": 0, "writes": 0}
         self.progress_sensed = False
 
     def append(self, iteration: Iteration) -> None:
@@ -182,7 +184,7 @@ class History:
             self._count_evaluator(evaluation)
         self._progress(iteration)
         for (on, identity, since), trail in self._trails.items():
-            if since == "start" and on not in _SINGLE:
+            if since == "start" and on not in _SINGLE and not turn.unseen:
                 item = _SOURCES[on](self, turn, identity)
                 if item is not None:
                     trail.push(item)
@@ -254,7 +256,10 @@ class History:
         anew = since == "turn" or (since == "person" and turn.user)
         if anew and on != "score direction":
             trail.clear()
-        if on in _SINGLE:
+        if turn.unseen and not turn.unseen.isdisjoint(_read(on, identity)):
+            # Whether it went on with what was before cannot be known.
+            trail.clear()
+        elif on in _SINGLE:
             for item in _SINGLE[on](turn, identity):
                 trail.push(item)
         elif (one := _SOURCES[on](self, turn, identity)) is not None:
@@ -333,6 +338,9 @@ class History:
         self.transient_turns = self.transient_turns + 1 if turn.transient else 0
         if turn.transient or turn.waiting:
             return
+        if "error" in turn.unseen and not any(call.ok for call in turn.calls):
+            self._error_runs, self.error_turns, self.transient_turns = {}, UNKNOWN, UNKNOWN
+            return
         # A run for each signature: a, then a and b, then b are no three turns with one error.
         runs = self._error_runs
         self._error_runs = {error: runs.get(error, 0) + 1 for error in turn.errors}
@@ -355,14 +363,31 @@ class History:
             judged = judged or any(e not in self._evidence for e in evaluation.evidence)
             self._evidence.update(evaluation.evidence)
         sensed = self.has_tools or evaluation.progress is not None or evaluation.evidence
+        hidden = bool(turn.unseen) and any(map(_hidden, turn.calls))
         if sensed and (new or judged or not (turn.waiting or turn.transient)):
-            self._count_progress(new or judged, bool(turn.results) or judged)
+            self._count_progress(new or judged, bool(turn.results) or hidden or judged)
+            if hidden and not (new or judged):
+                self.stalled["new_result"] = UNKNOWN
 
     def _count_progress(self, new: bool, succeeded: bool) -> None:
         self.progress_sensed = True
         stalled = self.stalled
         stalled["new_result"] = 0 if new else stalled["new_result"] + 1
         stalled["any_success"] = 0 if succeeded else stalled["any_success"] + 1
+
+
+def _hidden(call: Call) -> bool:
+    """Whether a call succeeded and nobody knows whether its result is new."""
+    return call.ok and not call.waits and DEFAULT_IDENTITY not in call.prints
+
+
+def _read(on: str, identity: str) -> tuple[str, ...]:
+    """What a trail compares of a turn that may not have been captured; see ``Turn.unseen``."""
+    if on in ("text", "reply"):
+        return ("text",)
+    if on in ("output", "plan", "feedback", "score direction"):
+        return ()
+    return ("text", identity) if on == "thought and call" else (identity,)
 
 
 def _text_of(turn: Turn, on: str) -> Text | None:

@@ -101,11 +101,7 @@ class Redactor:
             value: Text, list, mapping or anything else, which stays as it is.
             key: The name under which it stands; some names make any text or number a secret.
         """
-        # Most rules are about nothing in it, which need not be found out for each of its texts.
-        whole = "\n".join(_texts(value))
-        folded = whole.casefold()
-        likely = (rule.within(whole, folded) for rule in self._rules)
-        return self._value(value, key, [rule for rule in likely if rule is not None])
+        return self._value(value, key, _likely(value, self._rules))
 
     def _value(self, value: Any, key: str | None, rules: list[Rule]) -> Any:
         if key is not None and _kept_under(self._keys, key, value):
@@ -133,6 +129,17 @@ class Redactor:
         return f"[redacted {name} {letters}]"
 
 
+def _likely(value: Any, rules: Iterable[Rule]) -> list[Rule]:
+    """The rules for the texts in a value.
+
+    Most are about nothing in it, which need not be found out for each of its texts.
+    """
+    whole = "\n".join(_texts(value))
+    folded = whole.casefold()
+    likely = (rule.within(whole, folded) for rule in rules)
+    return [rule for rule in likely if rule is not None]
+
+
 def _texts(value: Any) -> Iterator[str]:
     """All texts in a value, names of members included."""
     waiting = [value]
@@ -158,9 +165,13 @@ def find(text: str) -> list[Found]:
     Args:
         text: Any text, as of a file.
     """
+    return _find(text, bundled()[0])
+
+
+def _find(text: str, rules: Iterable[Rule]) -> list[Found]:
     found: list[Found] = []
     folded = text.casefold()
-    for rule in (rule for rule in bundled()[0] if rule.within(text, folded)):
+    for rule in (rule for rule in rules if rule.within(text, folded)):
         for match in _matches(rule, text, folded):
             if all(match.end <= other.start or other.end <= match.start for other in found):
                 found.append(match)
@@ -183,24 +194,24 @@ def places(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
         value: As for ``secrets_in``.
         at: Where the value itself stands.
     """
-    yield from _places(value, at, None)
+    yield from _places(value, at, None, _likely(value, bundled()[0]))
 
 
-def _places(value: Any, at: str, key: str | None) -> Iterator[tuple[str, str]]:
+def _places(value: Any, at: str, key: str | None, rules: list[Rule]) -> Iterator[tuple[str, str]]:
     if key is not None and _kept_under(bundled()[1], key, value):
         yield "value", at
     elif isinstance(value, str):
-        yield from ((found.rule, at) for found in find(value))
+        yield from ((found.rule, at) for found in _find(value, rules))
     elif isinstance(value, list | tuple):
         for number, item in enumerate(value):
-            yield from _places(item, f"{at}[{number}]", key)
+            yield from _places(item, f"{at}[{number}]", key, rules)
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            inside = [found.rule for found in find(str(name))]
+            inside = [found.rule for found in _find(str(name), rules)]
             shown = "(a name)" if inside else str(name)
             here = f"{at}.{shown}" if at else shown
             yield from ((rule, here) for rule in inside)
-            yield from _places(item, here, str(name))
+            yield from _places(item, here, str(name), rules)
 
 
 def _kept_under(keys: re.Pattern[str], key: str, value: Any) -> bool:

@@ -184,6 +184,9 @@ class Scenario(Task):
     title: str = ""
     source: str | None = None
     tags: list[str] = []
+    #: Off where the source did not keep what was said and done: a reply's text, arguments and
+    #: results that are absent are then unknown, not empty, and no guard compares them.
+    content_captured: bool = True
     steps: list[Step] = []
     branches: dict[Literal["switch_strategy", "delegate"], list[list[Step]]] = {}
     #: Roles whose replies stand ready in case they are asked; the others' have to be played.

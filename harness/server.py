@@ -11,6 +11,7 @@ The one importer of starlette and uvicorn; what an application is made of is han
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import signal
 import socket
@@ -80,7 +81,7 @@ def serve(
         The address, as ``http://127.0.0.1:4318``.
 
     Raises:
-        HarnessError: The port is taken, or the address is not this machine's alone.
+        HarnessError: The address cannot be listened at, or is not this machine's alone.
     """
     bound = _bind(host, port, anywhere=anywhere)
     place, number = bound.getsockname()[:2]
@@ -144,9 +145,10 @@ def _bind(host: str, port: int, *, anywhere: bool) -> socket.socket:
         found.listen(2048)
     except OSError as error:
         found.close()
+        taken = error.errno == errno.EADDRINUSE
+        hint = "; choose another one, or 0 for a free one" if taken else ""
         raise HarnessError(
-            f"server: port {port} of {host} cannot be used ({error.strerror}); is something "
-            "running there already? Choose another one, or 0 for a free one"
+            f"server: port {port} of {host} cannot be used: {error.strerror}{hint}"
         ) from None
     return found
 

@@ -25,7 +25,7 @@ class Failures:
 
     Attributes:
         worst: The highest count among the newest turn's calls; 0 without a call.
-        seen: Whether there was any call.
+        seen: Whether there was any call, and the newest could be told from others.
 
     Args:
         identity: Of the call: ``args``, ``action``, or ``any`` for all calls alike.
@@ -48,8 +48,12 @@ class Failures:
         """Take in the newest turn."""
         self.worst = 0
         for call in turn.calls:
-            self.seen = True
-            key = "" if self._identity == "any" else call.prints[self._identity]
+            key = "" if self._identity == "any" else call.prints.get(self._identity)
+            self.seen = key is not None
+            if key is None:
+                # Not captured; it may be the success of any.
+                self._failed.clear()
+                continue
             count = self._failed.pop(key, 0) + 1 if self._fails(call) else 0
             if self._broken_by == "any other":
                 self._failed.clear()
@@ -70,7 +74,7 @@ class Rounds:
 
     Attributes:
         longest: The longest streak among the newest turn's tools; 0 without a call.
-        seen: Whether there was any call.
+        seen: Whether there was any call, and the newest turn's could be told from others.
     """
 
     __slots__ = ("_identity", "_streaks", "longest", "seen")
@@ -85,6 +89,10 @@ class Rounds:
         """Take in the newest turn."""
         self.longest = 0
         by_tool: dict[str, set[str]] = {}
+        if self._identity in turn.unseen:
+            self.seen = False
+            self._streaks.clear()
+            return
         for call in turn.calls:
             by_tool.setdefault(call.tool, set()).add(call.prints[self._identity])
         for tool, calls in by_tool.items():

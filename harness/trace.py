@@ -127,7 +127,8 @@ class Call:
         ok: Whether it succeeded.
         waits: It waited on purpose (declared by the tool, or longer than ``wait_ms``).
         transient: It failed for a reason outside the agent (HTTP 429, time-out, ...).
-        prints: Fingerprint for each identity policy; see ``harness.fingerprint``.
+        prints: Fingerprint for each identity policy (see ``harness.fingerprint``) but those that
+            read what was not captured.
         error: Signature of the failure, ``None`` if it succeeded or said nothing.
     """
 
@@ -183,6 +184,8 @@ class Turn:
         passage_repeats: How often one passage recurs inside the reply.
         roles: Recorded replies of other roles (``judge``, ``verifier``, ...), in order of asking.
         feedback_empty: Feedback was asked for and came back empty.
+        unseen: What cannot be compared because it was not captured: identity policies of its calls,
+            and ``text`` for the reply's.
         source: Where it stands in the recording: branch (``""`` is the trunk) and step from 1.
     """
 
@@ -213,6 +216,7 @@ class Turn:
     transient: bool = False
     waiting: bool = False
     passage_repeats: int = 0
+    unseen: frozenset[str] = frozenset()
     source: tuple[str, int] = ("", 0)
 
 

@@ -14,9 +14,11 @@ from typing import Any
 
 from harness import prices
 from harness.fingerprint import (
+    DEFAULT_IDENTITY,
     IDENTITIES,
     call_prints,
     canonical,
+    captured_prints,
     digest,
     is_transient,
     result_print,
@@ -106,13 +108,16 @@ def turn_from(
 
     Args:
         step: What was said, done and measured.
-        scenario: Gives the tools' properties and the score's scale.
+        scenario: Gives the tools' properties, the score's scale and whether content was captured.
         source: Where it stands in the recording: branch (``""`` is the trunk), step from 1.
         writes: Workspace files changed so far; ``None`` where the workspace is not recorded.
         wait_ms: A call of at least this many milliseconds counts as waiting.
     """
     tools = scenario.tools or {}
-    calls = tuple(call_from(c, tools.get(c.tool, _NO_TOOL), wait_ms) for c in step.calls)
+    captured = scenario.content_captured
+    calls = tuple(
+        call_from(c, tools.get(c.tool, _NO_TOOL), wait_ms, captured=captured) for c in step.calls
+    )
     failed = [call for call in calls if not call.ok]
     active = [call for call in calls if not call.waits and not call.transient]
     transient = bool(failed) and all(call.transient for call in failed)
@@ -141,21 +146,30 @@ def turn_from(
         loop=step.loop,
         moves=moves,
         call_prints=prints,
-        results=tuple(result_print(c.args, c.result or "") for c in active if c.ok),
+        results=tuple(
+            result_print(c.args, c.result or "")
+            for c in active
+            if c.ok and DEFAULT_IDENTITY in c.prints
+        ),
         errors=_errors(active),
         failed=bool(failed),
         transient=transient,
         waiting=bool(calls) and all(call.waits for call in calls),
         passage_repeats=repeats(step.reply.text),
+        unseen=frozenset() if captured else _unseen(step.reply.text, calls),
         source=source,
     )
 
 
-def call_from(spec: CallSpec, tool: Tool = _NO_TOOL, wait_ms: int = WAIT_MS) -> Call:
-    """One recorded call with its fingerprints."""
+def call_from(
+    spec: CallSpec, tool: Tool = _NO_TOOL, wait_ms: int = WAIT_MS, *, captured: bool = True
+) -> Call:
+    """One recorded call with its fingerprints; ``captured``: what is absent of it was empty."""
     ok = spec.ok if spec.ok is not None else spec.exit_code in (None, 0)
     args = canonical(spec.args)
     prints = call_prints(spec.tool, args, spec.result, ok=ok)
+    if not captured:
+        prints = captured_prints(prints, args=spec.args is not None, result=spec.result is not None)
     silent = not (spec.result or "").strip()
     return Call(
         tool=spec.tool,
@@ -188,6 +202,17 @@ def reply_from(role: str, spec: ReplySpec) -> Reply:
         request_hash=spec.request_hash,
         error=spec.error,
     )
+
+
+def _unseen(text: str, calls: tuple[Call, ...]) -> frozenset[str]:
+    """What of a turn cannot be compared; a call that succeeded has no error to be known."""
+    policies = {
+        policy
+        for call in calls
+        for policy in IDENTITIES
+        if policy not in call.prints and not (policy == "error" and call.ok)
+    }
+    return frozenset(policies if text.strip() else {*policies, "text"})
 
 
 def _moves(active: list[Call]) -> tuple[dict[str, str | None], dict[str, tuple[str, ...]]]:

@@ -138,6 +138,10 @@ def _report(counts: Counts, output: Path, code: int | None, *, as_json: bool) ->
     for count, words in told:
         if count:
             console.print(f"{count:,} {words}")
+    if counts.episodes and (empty := _without_content(output)):
+        every, none = empty
+        if none:
+            console.print(f"{none:,} of {every:,} recordings hold no content: set {CONTENT}")
     if counts.episodes:
         terminal.err().print(f"next: harness run {terminal.plain(str(output))}")
 

@@ -29,11 +29,20 @@ class Options:
     budget_usd: str | None
     max_calls: int | None
     settings: tuple[str, ...]
+    force: bool
 
 
 @contextmanager
-def continuation(options: Options, *, wanted: bool, max_live: int) -> Iterator[Continuation | None]:
+def continuation(
+    options: Options, *, wanted: bool, max_live: int, resumed: bool = False
+) -> Iterator[Continuation | None]:
     """What goes on live; ``None`` where nobody asked for it.
+
+    Args:
+        options: What the user wrote.
+        wanted: Whether to go on live at all.
+        max_live: Live iterations of one episode.
+        resumed: The run goes on, and so does the file that it records to.
 
     Raises:
         HarnessError: Options that do not go together, or a file that cannot be used.
@@ -53,6 +62,11 @@ def continuation(options: Options, *, wanted: bool, max_live: int) -> Iterator[C
         )
     if options.record.suffix != ".jsonl":
         raise HarnessError(f"run: --record: must end in .jsonl, found {str(options.record)!r}")
+    if options.record.exists() and options.record.stat().st_size and not (resumed or options.force):
+        raise HarnessError(
+            f"run: --record: {options.record} holds something already; name another file, or "
+            "--force replaces the same episodes in it"
+        )
     models = [name for name in (options.model, options.judge_model) if name is not None]
     own = tools_from(load_file(options.tools, "run: --tools")) if options.tools else ()
     may = allowance(options.budget_usd, options.max_calls, models, "run")
@@ -108,16 +122,20 @@ def told(live: Continuation) -> None:
     """Say what going on live came to.
 
     Raises:
-        HarnessError: The allowance was used up, and episodes are left undecided.
+        HarnessError: No live call succeeded, or the allowance was used up and episodes are left
+            undecided.
     """
     spent = live.allowance
-    cost = terminal.dollars(spent.spent if spent.made > spent.unpriced else None)
-    lower = ">" if spent.unpriced and spent.made > spent.unpriced else ""
+    known = live.answered > spent.unpriced or not spent.made
+    cost = terminal.dollars(spent.spent if known else None)
+    lower = ">" if spent.unpriced and known else ""
     where = f" -> {terminal.plain(str(live.record_to))}" if live.continued else ""
     terminal.err().print(
         f"{live.continued} episodes went on live with {terminal.plain(live.model)}: "
         f"{spent.made} calls, {lower}{cost}{where}"
     )
+    if spent.made and not live.answered:
+        raise HarnessError(f"run: no live call succeeded: {live.failure}")
     if live.left:
         raise HarnessError(
             f"run: {spent.stopped}; {live.left} episodes are left as their recordings end"

@@ -83,14 +83,18 @@ def _run(
         raise HarnessError(
             f"{cause}; {result.total - result.done} of {result.total} iterations are left: {GO_ON}"
         )
+    found = result.figures
+    nothing = found.judged == found.unreadable + found.failed
     if not as_json:
         name = terminal.plain(str(output))
-        terminal.err().print(
-            f"\nwritten: {name}\nnext: harness run {name} -p balanced -p reflection · "
-            f"harness run {name} -p observe --run judged · harness tune judged"
-        )
-    found = result.figures
-    if result.total and found.judged == found.unreadable + found.failed and not result.errors:
+        console = terminal.err()
+        console.print(f"\nwritten: {name}")
+        if not nothing:
+            console.print(
+                f"next: harness run {name} -p balanced -p reflection · "
+                f"harness run {name} -p observe --run judged · harness tune judged"
+            )
+    if result.total and nothing and not result.errors:
         raise HarnessError(
             f"rejudge: none of {result.total:,} iterations got a verdict: {found.unreadable:,} "
             f"cannot be parsed, {found.failed:,} refused by the server, {found.unknown:,} unknown"

@@ -51,9 +51,9 @@ def minimise(
     """Make an episode the shortest scenario that still ends the same way: a regression test.
 
     Steps, calls, replies and whatever else the ending does not need are left out,
-    long texts are shortened, secrets and personal details replaced; guards and
-    thresholds stay. The scenario carries what it expects, so that pytest runs it
-    as it is.
+    long texts are shortened, secrets and personal details replaced (names in
+    running text stay); guards and thresholds stay. The scenario carries what it
+    expects, so that pytest runs it as it is.
 
     \b
     Examples:

@@ -94,6 +94,14 @@ def run(
             metavar="FILE.py",
         ),
     ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Live: also write into a --record FILE that holds something; the same episodes "
+            "are replaced.",
+        ),
+    ] = False,
     budget_usd: BudgetOption = None,
     max_calls: CallsOption = None,
     max_live: Annotated[
@@ -115,9 +123,11 @@ def run(
 
     options = live.Options(
         model=model, judge_model=judge_model, record=record, tools=tools, budget_usd=budget_usd,
-        max_calls=max_calls, settings=tuple(setting or ()),
+        max_calls=max_calls, settings=tuple(setting or ()), force=force,
     )  # fmt: skip
-    with live.continuation(options, wanted=continue_live, max_live=max_live) as going:
+    with live.continuation(
+        options, wanted=continue_live, max_live=max_live, resumed=resume is not None
+    ) as going:
         run.run(
             paths or [], preset or [], store, workers=workers, observe=observe,
             repetitions=repetitions, name=name, resume=resume, as_json=json, live=going,

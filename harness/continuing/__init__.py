@@ -13,6 +13,7 @@ says is recorded as it goes; that recording replays with the same decisions.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 from harness import recorded
 from harness.agent import Agent, told_next
 from harness.agent_tools import Tool
+from harness.continuing.clean import CleanGuard
 from harness.continuing.metered import Metered
 from harness.continuing.talk import conversation
 from harness.continuing.tools import offered
@@ -30,6 +32,7 @@ from harness.live import LoopGuard
 from harness.loop import log_ending, run_episode
 from harness.openai_llm import Client
 from harness.preset import Preset
+from harness.redact import Redactor
 from harness.scenario import Scenario
 from harness.spending import Allowance
 from harness.trace import ExitReason, Iteration
@@ -58,7 +61,8 @@ class Continuation:
         tools: What can really be run. Other tools that are declared or were called are offered
             too: an identical recorded call lends its result, else the call fails and says why.
         record_to: A ``.jsonl`` file; the line of an episode, ``SCENARIO@PRESET``, is brought up to
-            date after each live iteration, without secrets.
+            date after each live iteration. Secrets are taken out of what is made live before it
+            is guarded, recorded or stored; only the model itself and its tools see them.
         allowance: What all episodes together may cost; left out: no limit.
         most_live: Live iterations of one episode, whatever its guards say.
         settings: Sent with each request: ``max_tokens``, ``temperature`` ...; ``None`` leaves one
@@ -67,6 +71,8 @@ class Continuation:
     Attributes:
         continued: Episodes so far that went on live.
         left: Episodes that would have, but for the allowance.
+        answered: Calls so far that brought a reply.
+        failure: Why the last of the others brought none.
     """
 
     def __init__(
@@ -83,10 +89,14 @@ class Continuation:
     ) -> None:
         self.model = model
         self.allowance = allowance or Allowance()
-        self.continued = self.left = 0
+        self.continued = self.left = self.answered = 0
+        self.failure: str | None = None
         self._client, self._judge_model = client, judge_model or model
         self._tools, self.record_to, self._most_live = tuple(tools), Path(record_to), most_live
         self._settings = dict(settings or {})
+        self._redactor = Redactor()
+        # A server repeats the key that it refuses.
+        self._redactor.learn(os.environ)
 
     def __call__(self, tape: Tape, preset: Preset, episode: Episode) -> Episode:
         """The episode as it ends with the live model; as it was, where a replay decides it.
@@ -106,28 +116,35 @@ class Continuation:
             (call for turn in tape.trunk for call in turn.calls),
             self._tools,
         )
-        recording = self._cut(tape.scenario, preset, episode, len(kept))
+        original = self._cut(tape.scenario, preset, episode, len(kept))
+        recording = self._redactor.value(original)
         replayed = run_episode(
             prepare(Scenario.model_validate(recording), wait_ms=preset.wait_ms), preset
         )
         if replayed.decisions[-1].ends:
-            # With the user's tools declared as well, a guard decides before the recording is left.
+            # With the user's tools declared as well, or without secrets, a guard decides before the
+            # recording is left.
             return episode
         if self.allowance.stopped is not None:
             self.left += 1
             return episode
         classes = dict.fromkeys(preset.models, self._judge_model)
         llm = Metered.for_preset(
-            self._client, preset, allowance=self.allowance, models=classes, settings=self._settings
+            self._client, preset, allowance=self.allowance, redactor=self._redactor,
+            models=classes, settings=self._settings,
+        )  # fmt: skip
+        guard = CleanGuard.restore(
+            {"recording": recording}, preset=preset, llm=llm, redactor=self._redactor
         )
-        guard = LoopGuard.restore({"recording": recording}, preset=preset, llm=llm)
         agent = Agent(
             llm, self.model, tools, preset=preset, record_to=self.record_to,
             settings=self._settings,
         )  # fmt: skip
         said = told_next(guard.session.course.decisions[-1], called=bool(kept[-1].turn.calls))
-        agent.go_on(guard, conversation(recording, kept), said, more=self._more(len(kept)))
+        agent.go_on(guard, conversation(original, kept), said, more=self._more(len(kept)))
         self.continued += 1
+        self.answered += llm.answered
+        self.failure = llm.failure or self.failure
         ended = self._ended(guard, tape.scenario, episode, Continued(len(kept) + 1, cause, ""))
         ended = replace(
             ended, unrecorded_calls=replayed.unrecorded_calls, drifted_calls=replayed.drifted_calls
@@ -191,6 +208,7 @@ class Continuation:
             found,
             scenario=episode.scenario,
             family=episode.family,
+            goal=episode.goal,
             content_hash=episode.content_hash,
             pair_key=episode.pair_key,
             repetition=episode.repetition,

@@ -7,7 +7,7 @@ from math import inf
 from typing import ClassVar
 
 from harness.guards._base import Guard
-from harness.history import History
+from harness.history import UNKNOWN, History
 from harness.trace import ExitReason
 
 
@@ -26,4 +26,5 @@ class TextLoop(Guard):
         return 0, inf
 
     def signal(self, history: History) -> float:
-        return history.now.turn.passage_repeats
+        turn = history.now.turn
+        return UNKNOWN if "text" in turn.unseen else turn.passage_repeats

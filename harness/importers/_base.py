@@ -98,7 +98,10 @@ _KINDS: dict[type, str] = {
 
 def shown(value: object) -> str:
     """A value in an error message: one line, short, without control characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "a value that is nested too deeply"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

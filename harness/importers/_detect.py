@@ -56,19 +56,33 @@ def sources(path: Path, importers: Mapping[str, Fitting]) -> list[Source | Unkno
     """What ``path`` holds: itself if it is a file, else what lies in the folder and below.
 
     A folder is one source where all files that any importer knows are of one format, and that
-    format's importer takes such folders. Hidden files and folders are passed over.
+    format's importer takes such folders. Hidden files and folders are passed over; links to folders
+    are followed, but no folder is looked at twice.
 
     Raises:
         ImportFormatError: The path itself cannot be read.
     """
+    return _sources(path, importers, set())
+
+
+def _sources(
+    path: Path, importers: Mapping[str, Fitting], seen: set[Path]
+) -> list[Source | Unknown]:
     if not path.is_dir():
         return [_known(head_of(path), importers)]
+    if (folder := path.resolve()) in seen:
+        return [Unknown(path, "is a folder that was looked at already, by another path")]
+    seen.add(folder)
     found: list[Source | Unknown] = []
-    for child in sorted(path.iterdir()):
+    # Links last, so that what they lead to is known by its own path where it lies here too.
+    for child in sorted(path.iterdir(), key=lambda child: (child.is_symlink(), child)):
         if child.name.startswith("."):
             continue
+        if child.is_symlink() and not child.exists():
+            found.append(Unknown(child, f"is a broken link to {child.readlink()}"))
+            continue
         try:
-            found += sources(child, importers)
+            found += _sources(child, importers, seen)
         except ImportFormatError as error:
             found.append(Unknown(child, str(error).removeprefix(f"{child}: ")))
     names = _names(found)

@@ -10,7 +10,7 @@ from typing import IO, Any, Literal
 
 from harness.errors import ImportFormatError
 from harness.importers._intake import Intake
-from harness.importers._open import UNPACKING, opened
+from harness.importers._open import UNPACKING, opened, refuse_endless
 from harness.importers._stream import beginning
 
 #: How much of a file is looked at, unpacked.
@@ -60,6 +60,7 @@ def head_of(path: Path) -> Head:
     Raises:
         ImportFormatError: It cannot be read.
     """
+    refuse_endless(path)
     try:
         if path.is_dir():
             names = (str(p.relative_to(path)) for p in sorted(path.rglob("*")) if p.is_file())

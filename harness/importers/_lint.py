@@ -44,6 +44,9 @@ class Rule:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule("no-content", "nothing of what was said and done was captured; guards cannot compare it",
+         "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only for the agent, or what "
+         "its instrumentation has for it, and record again", rules.no_content),
     Rule("no-usage", "no reply tells its tokens",
          "let the source record usage, or leave token and cost budgets out of the comparison",
          rules.no_usage),

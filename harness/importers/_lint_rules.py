@@ -15,6 +15,8 @@ from typing import Any
 
 from harness.importers._rawfacts import RawFacts
 
+#: Importers of spans give this tag where nothing of what was said and done was captured.
+NO_CONTENT = "content:none"
 #: No model answers with more tokens, or is asked with more, in one reply.
 MOST_OUTPUT = 10_000_000
 MOST_INPUT = 100_000_000
@@ -103,6 +105,11 @@ def _spoken(usage: dict[str, int]) -> int:
 
 def _first(odd: Iterable[bool]) -> str | None:
     return next((f"step {number}" for number, one in enumerate(odd, 1) if one), None)
+
+
+def no_content(subject: Subject) -> str | None:
+    """No text, no arguments and no results were captured, so that guards cannot compare them."""
+    return "" if NO_CONTENT in subject.recording.get("tags", ()) else None
 
 
 def no_usage(subject: Subject) -> str | None:

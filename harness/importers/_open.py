@@ -30,8 +30,7 @@ def opened(path: Path, intake: Intake) -> Iterator[IO[bytes]]:
     Raises:
         ImportFormatError: It cannot be read, or where nobody inside took care of it, not unpacked.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise ImportFormatError(f"{path}: is a pipe or a device; name a file")
+    refuse_endless(path)
     try:
         with path.open("rb", buffering=0) as file:
             intake.total_bytes += path.stat().st_size
@@ -42,6 +41,16 @@ def opened(path: Path, intake: Intake) -> Iterator[IO[bytes]]:
         raise ImportFormatError(f"{path}: cannot be unpacked: {error}") from error
     except OSError as error:
         raise ImportFormatError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def refuse_endless(path: Path) -> None:
+    """Refuse what may never end or never begin, before anybody opens it.
+
+    Raises:
+        ImportFormatError: It is a pipe, a device or a socket.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ImportFormatError(f"{path}: is a pipe or a device; name a file")
 
 
 class _Counted(io.RawIOBase):

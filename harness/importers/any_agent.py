@@ -12,12 +12,12 @@ from typing import Any
 
 from harness.errors import ImportFormatError
 from harness.importers._base import Place, inferred, unique
-from harness.importers._dump import is_span, span_from
 from harness.importers._head import Head
 from harness.importers._intake import Intake
 from harness.importers._reading import json_document
-from harness.importers._traces import EXIT_REASON as SPANS_EXIT_REASON
-from harness.importers._traces import ITERATION, LACKS, TOKENS, recording_of
+from harness.importers._spans.dump import is_span, span_from
+from harness.importers._spans.traces import EXIT_REASON as SPANS_EXIT_REASON
+from harness.importers._spans.traces import ITERATION, LACKS, TOKENS, recording_of
 
 __all__ = ["EXIT_REASON", "ITERATION", "LACKS", "NAME", "TITLE", "TOKENS", "fits", "read"]
 

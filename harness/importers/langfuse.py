@@ -12,15 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.importers import _conversations, _langfuse, _traces, _tree
 from harness.importers._base import Place
 from harness.importers._folder import files_of, has_json
 from harness.importers._head import Head
 from harness.importers._intake import Intake
 from harness.importers._messages import loaded, moment
 from harness.importers._reading import json_records
-from harness.importers._span import Span
-from harness.importers._spool import spool
+from harness.importers._spans import conversations as _conversations
+from harness.importers._spans import langfuse as _langfuse
+from harness.importers._spans import traces as _traces
+from harness.importers._spans import tree as _tree
+from harness.importers._spans.span import Span
+from harness.importers._spans.spool import spool
 
 NAME = "langfuse"
 TITLE = "Langfuse traces with their observations"

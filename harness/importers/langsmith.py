@@ -11,15 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.importers import _conversations, _langsmith, _traces, _tree
 from harness.importers._base import Place
 from harness.importers._folder import files_of, has_json
 from harness.importers._head import Head
 from harness.importers._intake import Intake
 from harness.importers._messages import loaded, moment
 from harness.importers._reading import json_records
-from harness.importers._span import Span
-from harness.importers._spool import spool
+from harness.importers._spans import conversations as _conversations
+from harness.importers._spans import langsmith as _langsmith
+from harness.importers._spans import traces as _traces
+from harness.importers._spans import tree as _tree
+from harness.importers._spans.span import Span
+from harness.importers._spans.spool import spool
 
 NAME = "langsmith"
 TITLE = "LangSmith runs"
@@ -31,7 +34,8 @@ LACKS: tuple[str, ...] = (
 TOKENS = _langsmith.RULE
 ITERATION = (
     "One recording for each thread (session_id, thread_id or conversation_id of the metadata), "
-    f"else for each trace. Runs of type llm are model calls, tool executions. {_conversations.LONE} {_tree.ITERATION}"
+    "else for each trace. Runs of type llm are model calls, tool executions. "
+    f"{_conversations.LONE} {_tree.ITERATION}"
 )
 EXIT_REASON = _traces.EXIT_REASON
 

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.importers import _agents_sdk, _conversations, _traces, _tree, _usage
+from harness.importers import _usage
 from harness.importers._base import Place
 from harness.importers._head import Head
 from harness.importers._intake import Intake
 from harness.importers._messages import moment
 from harness.importers._reading import json_records
-from harness.importers._span import Span
-from harness.importers._spool import spool
+from harness.importers._spans import agents_sdk as _agents_sdk
+from harness.importers._spans import conversations as _conversations
+from harness.importers._spans import traces as _traces
+from harness.importers._spans import tree as _tree
+from harness.importers._spans.span import Span
+from harness.importers._spans.spool import spool
 
 NAME = "openai-agents"
 TITLE = "OpenAI Agents SDK traces"

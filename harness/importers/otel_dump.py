@@ -13,7 +13,6 @@ from typing import IO, Any, cast
 
 from harness.errors import ImportFormatError
 from harness.importers._base import Place
-from harness.importers._dump import is_span, span_from
 from harness.importers._head import Head, head_of
 from harness.importers._intake import Intake
 from harness.importers._open import opened
@@ -24,9 +23,10 @@ from harness.importers._reading import (
     json_records,
     json_value,
 )
-from harness.importers._spool import spool
+from harness.importers._spans.dump import is_span, span_from
+from harness.importers._spans.spool import spool
+from harness.importers._spans.traces import EXIT_REASON, ITERATION, LACKS, TOKENS, recordings_in
 from harness.importers._stream import BrokenOffError, split
-from harness.importers._traces import EXIT_REASON, ITERATION, LACKS, TOKENS, recordings_in
 
 __all__ = ["EXIT_REASON", "ITERATION", "LACKS", "NAME", "TITLE", "TOKENS", "fits", "read"]
 

@@ -17,17 +17,17 @@ from typing import Any
 
 from harness.errors import ImportFormatError
 from harness.importers._base import Place
-from harness.importers._conversations import conversation_of
-from harness.importers._dialects import is_model_call
 from harness.importers._head import Head, head_of
 from harness.importers._intake import Intake
-from harness.importers._otlp import SpanEvent, attach, events_from, spans_from
-from harness.importers._protobuf import is_request, requests
 from harness.importers._reading import json_items, json_lines, json_records
-from harness.importers._rootless import Call, call_of, grouped, joined
-from harness.importers._span import Event, Span
-from harness.importers._spool import Spool, spool
-from harness.importers._traces import (
+from harness.importers._spans.conversations import conversation_of
+from harness.importers._spans.dialects import is_model_call
+from harness.importers._spans.otlp import SpanEvent, attach, events_from, spans_from
+from harness.importers._spans.protobuf import is_request, requests
+from harness.importers._spans.rootless import Call, call_of, grouped, joined
+from harness.importers._spans.span import Event, Span
+from harness.importers._spans.spool import Spool, spool
+from harness.importers._spans.traces import (
     EXIT_REASON,
     ITERATION,
     LACKS,

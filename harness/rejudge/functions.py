@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.fingerprint import digest
+from harness.judge import UNIT
 from harness.rejudge.spots import Judgement, Spot, has_verdict
 from harness.scenario import Scenario, Step
 from harness.usercode import raised, shown
@@ -116,7 +117,23 @@ def _keys(answer: Any, scenario: Scenario) -> dict[str, Any]:
         keys = {"score": float(answer)}
     else:
         raise TypeError(f"{answer!r:.80}; expected {_ANSWERS}")
+    if scenario.score_scale is None:
+        _within(keys.get("score", keys.get("judge", {}).get("score")))
     head = {"schema": "harness/scenario@1", "id": "x", "goal": "x"}
     # As a whole scenario, so that the declared scale is looked at as well.
     Scenario.model_validate({**head, "score_scale": scenario.score_scale, "steps": [keys]})
     return keys
+
+
+def _within(score: Any) -> None:
+    """Refuse a score of no declared scale that a judge's reply could not have either.
+
+    Raises:
+        ValueError: It lies outside 0 to 1.
+    """
+    number = isinstance(score, int | float) and not isinstance(score, bool)
+    if number and not UNIT.low <= score <= UNIT.high:
+        raise ValueError(
+            f"{score!r:.40}, which lies outside {UNIT.low:g} to {UNIT.high:g}; declare score_scale "
+            "in the recording"
+        )

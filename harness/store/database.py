@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-from filelock import FileLock, Timeout
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from harness.errors import StoreError
+from harness.filelocks import ProcessLock
 from harness.store.rows import EPISODE_TABLES, SHARED_TABLES
 from harness.store.schema import schema_digest, schema_sql
 
@@ -54,7 +54,7 @@ class Store:
     def __init__(self, path: str | Path, *, wait_s: float = WAIT_S) -> None:
         self.path = Path(path)
         self._wait_s = wait_s
-        self._lock = FileLock(f"{self.path}.lock")
+        self._lock = ProcessLock(f"{self.path}.lock", wait_s=wait_s)
 
     # -- opening ---------------------------------------------------------------------------
 
@@ -89,9 +89,9 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
-            with self._lock.acquire(timeout=self._wait_s), self._connected(False) as connection:
+            with self._lock.held(), self._connected(False) as connection:
                 yield connection
-        except Timeout:
+        except TimeoutError:
             raise StoreError(
                 f"store {self.path}: another process has been writing for {self._wait_s:g} s; "
                 "wait for it, or choose another file with --store"
@@ -107,9 +107,9 @@ class Store:
             StoreError: Another process has been writing for too long.
         """
         try:
-            with self._lock.acquire(timeout=self._wait_s):
+            with self._lock.held():
                 yield
-        except Timeout:
+        except TimeoutError:
             raise StoreError(f"store {self.path}: another process is writing; try again") from None
 
     @contextmanager

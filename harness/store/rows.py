@@ -130,8 +130,8 @@ class Rows:
                 (
                     *key, number, n, call.tool, text(call.args),
                     None if call.result is None else text(call.result), call.ok, call.exit_code,
-                    call.ms, call.waits, call.transient, prints["action"], prints["args"],
-                    prints["args+result"], prints["args+normalised result"], call.error,
+                    call.ms, call.waits, call.transient, prints["action"], prints.get("args"),
+                    prints.get("args+result"), prints.get("args+normalised result"), call.error,
                 )
             )  # fmt: skip
         for n, reply in enumerate(iteration.replies, 1):

@@ -202,13 +202,17 @@ CREATE TABLE IF NOT EXISTS calls (
     waits       BOOLEAN NOT NULL,
     transient   BOOLEAN NOT NULL,
     action      VARCHAR NOT NULL,
-    with_args   VARCHAR NOT NULL,
-    with_result VARCHAR NOT NULL,
-    normalised  VARCHAR NOT NULL,
+    with_args   VARCHAR,
+    with_result VARCHAR,
+    normalised  VARCHAR,
     error       VARCHAR
 );
+-- Older stores of this version had them NOT NULL.
+ALTER TABLE calls ALTER COLUMN with_args DROP NOT NULL;
+ALTER TABLE calls ALTER COLUMN with_result DROP NOT NULL;
+ALTER TABLE calls ALTER COLUMN normalised DROP NOT NULL;
 COMMENT ON TABLE calls IS 'Tool calls with their fingerprints';
-COMMENT ON COLUMN calls.action IS 'Fingerprint by kind and tool; with_args adds arguments, with_result the result, normalised the result without what moves';
+COMMENT ON COLUMN calls.action IS 'Fingerprint by kind and tool; with_args adds arguments, with_result the result, normalised the result without what moves; NULL where that was not captured';
 COMMENT ON COLUMN calls.error IS 'Signature of the failure, NULL if it succeeded or said nothing';
 
 CREATE TABLE IF NOT EXISTS llm_calls (

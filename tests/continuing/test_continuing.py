@@ -232,6 +232,52 @@ def test_whatever_guards_it_the_recording_decides_alike(name: str, tmp_path: Pat
     replays(path, under, episode)
 
 
+SECRETS = {
+    "openai": "sk-proj-" + "aB3x" * 10,
+    "github": "ghp_" + "a1B2" * 9,
+    "url_credentials": "https://me:hunter22x@example.org/x",
+    "pem": "-----BEGIN PRIVATE KEY-----\nMIIabc\n-----END PRIVATE KEY-----",
+    "of the environment": "no-known-shape-of-a-key",
+}
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_the_model_and_its_tools_see_secrets_and_nobody_else(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", SECRETS["of the environment"])
+    secret, given = SECRETS[kind], []
+
+    def fetch(key: str) -> str:
+        given.append(key)
+        return f"with {key}: beta"
+
+    def script(body: dict[str, Any]) -> dict[str, Any]:
+        if not body.get("tools"):
+            return say(json.dumps({"done": False, "reason": f"used {secret}", "evidence": ["b"]}))
+        return say(f"I use {secret}.", asks("fetch", {"key": secret}))
+
+    own = Tool("fetch", "Fetch.", SCHEMA, fetch)
+    under, path = load_preset("balanced"), tmp_path / "made.jsonl"
+    # The recording holds the same call: with it the live ones make a spin.
+    recording = scenario(
+        [step(call("fetch", {"key": secret}, f"with {secret}: beta", ms=1), ms=1,
+              text=f"I use {secret}.")], id="made/leaks",
+    )  # fmt: skip
+    with serving(script=script) as server:
+        episode = go_on(live(server, path, tools=[own]), recording, under)
+        actor = [body for body in server.requests if body.get("tools")]
+        judge = [body for body in server.requests if not body.get("tools")]
+    assert (episode.exit_reason, episode.exit_iteration) == ("spin", 3)
+    assert given == [secret] * 2
+    assert all(m["content"] == f"with {secret}: beta"
+               for m in actor[-1]["messages"] if m["role"] == "tool")  # fmt: skip
+    assert secret not in repr(judge)
+    assert repr(secret)[1:-1] not in repr(episode.iterations[1:])
+    assert repr(secret)[1:-1] not in path.read_text()
+    replays(path, under, episode)
+
+
 STOPS: dict[str, tuple[dict[str, Any], int, str]] = {
     "calls": (
         {"allowance": Allowance(calls=2)}, 2, "the limit of 2 calls is reached",
@@ -270,8 +316,12 @@ def test_an_endless_loop_ends(name: str, tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_reached_is_given_up(tmp_path: Path) -> None:
     under = preset(spin=Spin(threshold=50))
     with serving(script=lambda _: say("overloaded", status=503)) as server:
-        episode = go_on(live(server, tmp_path / "made.jsonl"), ENDS, under)
+        going = live(server, tmp_path / "made.jsonl")
+        episode = go_on(going, ENDS, under)
         assert len(server.requests) == 3
+        assert (going.allowance.made, going.answered) == (3, 0)
+        assert going.failure is not None
+        assert going.failure.startswith("HTTP 503")
     assert episode.message.startswith(
         "nothing decided after 3 live iterations: the model cannot be reached: HTTP 503"
     )

@@ -112,6 +112,72 @@ def test_resuming_goes_on_in_the_same_way(harness: Cli, some: Path, server: Serv
     )
 
 
+LIVE = (*GO, "--record", "made.jsonl")
+
+
+@pytest.mark.parametrize(("model", "shown"), [(PRICED, "$0.0001"), ("house-7b", "?")])
+def test_what_it_cost_is_known_or_not(
+    harness: Cli, some: Path, server: Server, model: str, shown: str
+) -> None:
+    result = harness("run", "some.jsonl", "-p", "balanced", "--continue-live", "--model", model,
+                     "--record", "made.jsonl")  # fmt: skip
+    assert result.code == 0
+    assert f"calls, {shown} -> made.jsonl" in result.err
+
+
+def test_a_model_that_never_answers_is_an_error(harness: Cli, some: Path, server: Server) -> None:
+    server.script = lambda _: say(f"no such key: {KEY}", status=401)
+    result = harness(*LIVE)
+    assert result.code == 2
+    assert f"1 episodes went on live with {PRICED}: 1 calls, ? -> made.jsonl" in result.err
+    assert "harness: run: no live call succeeded: HTTP 401" in result.err
+    assert KEY not in result.err + Path("made.jsonl").read_text()
+
+
+def test_a_record_file_that_holds_something_is_not_written_into(
+    harness: Cli, some: Path, server: Server
+) -> None:
+    made = some.parent / "made.jsonl"
+    made.touch()
+    assert harness(*LIVE, "--run", "one").code == 0
+    before, asked = made.read_text(), len(server.requests)
+    assert harness(*LIVE).refusal() == (
+        "harness: run: --record: made.jsonl holds something already; name another file, or --force "
+        "replaces the same episodes in it\n"
+    )
+    assert (made.read_text(), len(server.requests)) == (before, asked)
+    live = ("--continue-live", "--model", PRICED, "--record", "made.jsonl")
+    assert harness("run", "--resume", "one", *live).code == 0
+    assert made.read_text() == before
+    assert harness(*LIVE, "--force").code == 0
+    assert len(server.requests) == 2 * asked
+
+
+def test_no_secret_of_a_live_model_is_stored(harness: Cli, some: Path, server: Server) -> None:
+    secret = "sk-proj-" + "aB3x" * 10
+    server.script = lambda body: say(
+        f"I use {secret}." if body.get("tools") else f'{{"reason": "{secret}"}}',
+        *([asks("count", {"word": secret})] if body.get("tools") else []),
+    )
+    assert harness(*LIVE, "--tools", "tools.py", "--run", "one").code == 0
+    assert any(secret in repr(body) for body in server.requests)
+    store = Store("harness.duckdb")
+    tables = [row["name"] for row in store.rows("SHOW TABLES")]
+    assert {"messages", "llm_calls", "calls", "spans"} <= set(tables)
+    assert [t for t in tables if secret in repr(store.rows(f"FROM {t}"))] == []
+    (told,) = store.rows("SELECT result FROM calls WHERE iteration = 2 AND tool = 'count' LIMIT 1")
+    assert told["result"].startswith("[redacted ")
+    assert secret not in Path("made.jsonl").read_text()
+    harness("run", "made.jsonl", "-p", "balanced", "--run", "two")
+    one, two = (
+        store.rows("SELECT i.iteration, i.decision, i.path, e.exit_reason, e.exit_iteration "
+                   "FROM iterations i JOIN episodes e USING (episode_id) WHERE e.run_id = ? "
+                   "AND e.scenario LIKE 'made/ends%' ORDER BY i.iteration", [run])
+        for run in ("one", "two")
+    )  # fmt: skip
+    assert one == two
+
+
 def test_a_spent_budget_is_said(harness: Cli, some: Path, server: Server) -> None:
     others = [scenario([step(text=f"{n}.")], id=f"made/{n}") for n in range(3)]
     jsonl(some, *others)
@@ -131,6 +197,7 @@ def test_a_spent_budget_is_said(harness: Cli, some: Path, server: Server) -> Non
     [
         (["--model", "m"], "run: --model: only with --continue-live"),
         (["--record", "r.jsonl"], "run: --record: only with --continue-live"),
+        (["--force"], "run: --force: only with --continue-live"),
         (["--setting", "a=1"], "run: --setting: only with --continue-live"),
         (["--continue-live"], "run: --continue-live: needs --model NAME"),
         (["--continue-live", "--model", "m"], "needs --record FILE.jsonl"),

@@ -9,9 +9,9 @@ from typing import Any
 
 from harness.importers import recordings
 from harness.importers._base import Place
-from harness.importers._dialects import node_from
-from harness.importers._node import Kind, Node
-from harness.importers._otlp import spans_from
+from harness.importers._spans.dialects import node_from
+from harness.importers._spans.node import Kind, Node
+from harness.importers._spans.otlp import spans_from
 
 Write = Callable[..., Path]
 Refused = Callable[[Path], str]

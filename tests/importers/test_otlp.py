@@ -12,7 +12,7 @@ import pytest
 
 from harness.importers import Head, Intake, otlp
 from harness.importers._head import head_of
-from harness.importers._otlp import spans_from
+from harness.importers._spans.otlp import spans_from
 from tests.importers.otlp_requests import (
     AGENT,
     ASKED,

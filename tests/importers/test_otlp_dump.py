@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
 from harness.importers import Intake, otel_dump, otlp
-from harness.importers._dump import dumped, span_from
 from harness.importers._head import head_of
+from harness.importers._spans.dump import dumped, span_from
 from harness.loop import run_episode
 from harness.preset import load_preset
 from harness.scenario import Scenario

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.errors import ImportFormatError
-from harness.importers._otlp import spans_from
+from harness.importers._spans.otlp import spans_from
 from harness.importers.otlp import grouped, recording_of
 from harness.scenario import Scenario
 from tests.importers.otlp_requests import (

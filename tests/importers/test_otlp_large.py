@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.importers import Intake, otlp
-from harness.importers._spool import MAX_RUN_BYTES
+from harness.importers._spans.spool import MAX_RUN_BYTES
 from tests.importers.otlp_requests import ASKED, CHAT, request, span, trace
 
 READ = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.importers import otlp
-from harness.importers._otlp import spans_from
+from harness.importers._spans.otlp import spans_from
 from tests.importers.otlp_requests import (
     ARGS,
     CHAT,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.importers import otlp
-from harness.importers._otlp import spans_from
+from harness.importers._spans.otlp import spans_from
 from tests.importers.otlp_requests import CHAT, PARTS_IN, PARTS_OUT, PLACE, request, span
 
 HEAT = {"tool": "heat", "args": {"to": 100}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.importers._otlp import attach, events_from, spans_from
+from harness.importers._spans.otlp import attach, events_from, spans_from
 from tests.importers.otlp_requests import (
     AGENT,
     ASKED,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.errors import ImportFormatError
-from harness.importers._node import Node, Told
-from harness.importers._tree import told
+from harness.importers._spans.node import Node, Told
+from harness.importers._spans.tree import told
 from tests.importers.otlp_requests import PLACE, answer, ask, back, node
 
 HEAT = answer("", ("c1", "heat", '{"to": 100}'))

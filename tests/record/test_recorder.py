@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import pytest
 
 from harness import load_preset, prepare, run_episode
 from harness.episode_file import EpisodeFile
+from harness.filelocks import ProcessLock
 from harness.record import AsyncRecordingTransport, Recorder, RecordingTransport, recording
 from tests.openai_server import Server, say, serving
 from tests.record.agents import (
@@ -161,6 +164,59 @@ def test_lines_that_are_there_stay(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert sorted((d["id"], d.get("n")) for d in lines) == [("a", 2), ("b", 2), ("old", None)]
     assert [p.name for p in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_processes_that_write_one_file_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    program = textwrap.dedent(
+        """
+        import json, sys
+        from harness.episode_file import EpisodeFile
+        path, name = sys.argv[1:]
+        file = EpisodeFile(path, wait_s=60)
+        sys.stdin.readline()
+        for number in range(26):
+            file.put(name, json.dumps({"id": name, "n": number}))
+        """
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with ExitStack() as running:
+        children = [
+            running.enter_context(
+                subprocess.Popen([*command, name], env=env, stdin=subprocess.PIPE, text=True)
+            )
+            for name in "abcd"
+        ]
+        for child in children:
+            assert child.stdin is not None
+            child.stdin.write("\n")
+            child.stdin.flush()
+        assert [child.wait(120) for child in children] == [0] * 4
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert sorted((d["id"], d["n"]) for d in found) == [(name, 25) for name in "abcd"]
+    assert [p.name for p in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_who_waits_too_long_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    file = EpisodeFile(tmp_path / "a.jsonl", wait_s=0.1)
+    held = threading.Event()
+    over = threading.Event()
+
+    def hold() -> None:
+        with ProcessLock(tmp_path / ".a.jsonl.lock", wait_s=5, stays=False).held():
+            held.set()
+            assert over.wait(60)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    assert held.wait(60)
+    with pytest.raises(TimeoutError, match=r"\.a\.jsonl\.lock: held by another process for 0\.1 s"):
+        file.put("a", '{"id":"a"}')
+    over.set()
+    other.join()
+    file.put("b", '{"id":"b"}')
+    assert (tmp_path / "a.jsonl").read_text() == '{"id":"a"}\n{"id":"b"}\n'
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links and modes of POSIX")

@@ -159,6 +159,39 @@ def test_what_a_function_answers(name: str, tmp_path: Path) -> None:
         assert f"{Path(__file__).name}:" in result.errors[0]
 
 
+OUTSIDE = "which lies outside 0 to 1; declare score_scale in the recording"
+UNSCALED: dict[str, tuple[Any, bool]] = {
+    "a number": (7, False),
+    "a little more": (1.000001, False),
+    "negative": (-0.5, False),
+    "a verdict": ({**VERDICT, "done": True, "score": 7}, False),
+    "the lowest": (0, True),
+    "the highest": (1.0, True),
+    "tests": ({"passed": 7, "total": 7}, True),
+}
+
+
+@pytest.mark.parametrize("name", UNSCALED)
+def test_a_score_outside_0_to_1_needs_a_scale(name: str, tmp_path: Path) -> None:
+    answer, taken = UNSCALED[name]
+    file, out = jsonl(tmp_path / "in.jsonl", OPEN), tmp_path / "out.jsonl"
+    result = rejudge([file], out, FunctionJudge(lambda _: answer))
+    assert (result.figures.judged, result.figures.unknown) == ((1, 0) if taken else (0, 1))
+    assert [OUTSIDE in error for error in result.errors] == ([] if taken else [True])
+    scaled = jsonl(tmp_path / "scaled.jsonl", work("scaled", "one", score_scale=[-1, 10]))
+    assert rejudge([scaled], out, FunctionJudge(lambda _: answer), force=True).errors == []
+
+
+def test_a_models_score_outside_0_to_1_is_none(tmp_path: Path) -> None:
+    file, out = jsonl(tmp_path / "in.jsonl", OPEN), tmp_path / "out.jsonl"
+    with serving(say(json.dumps({**DONE, "score": 7}))) as server:
+        figures = rejudge([file], out, judge(server)).figures
+    assert (figures.judged, figures.unreadable) == (1, 1)
+    (found,) = load([out])
+    (iteration,) = run_episode(prepare(found), load_preset("balanced")).iterations
+    assert (iteration.evaluation.parsed, iteration.evaluation.score) == (False, None)
+
+
 def test_a_function_sees_what_came_so_far_and_nothing_else(tmp_path: Path) -> None:
     seen: list[Moment] = []
     file = jsonl(tmp_path / "in.jsonl", GOOD)
@@ -181,7 +214,7 @@ def test_a_function_sees_what_came_so_far_and_nothing_else(tmp_path: Path) -> No
 
 def test_a_function_that_raises_leaves_its_iteration_unknown(tmp_path: Path) -> None:
     def odd(moment: Moment) -> float:
-        return 1 / (moment.iteration - 2)
+        return 1 / (moment.iteration - 2) ** 2
 
     file = jsonl(tmp_path / "in.jsonl", GOOD, OPEN)
     result = rejudge([file], tmp_path / "out.jsonl", FunctionJudge(odd))
@@ -190,7 +223,7 @@ def test_a_function_that_raises_leaves_its_iteration_unknown(tmp_path: Path) -> 
         f"made/good iteration 2: {shown(__file__)}:{line}: ZeroDivisionError: division by zero"
     ]
     assert [[s.score for s in found.steps] for found in load([tmp_path / "out.jsonl"])] == [
-        [-1.0, None, 1.0], [-1.0],
+        [1.0, None, 1.0], [1.0],
     ]  # fmt: skip
     assert (result.figures.judged, result.figures.unknown, result.complete) == (3, 1, True)
 

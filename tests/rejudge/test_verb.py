@@ -139,6 +139,25 @@ def test_a_judge_that_never_answers_is_no_success(harness: Cli, here: Path) -> N
         "harness: rejudge: none of 2 iterations got a verdict: 0 cannot be parsed, 0 refused by "
         "the server, 2 unknown"
     )
+    assert "written: out.jsonl" in result.err
+    assert "next:" not in result.err
+
+
+def test_a_score_without_a_scale_is_told(harness: Cli, file: Path) -> None:
+    Path("own.py").write_text("def out_of_ten(moment):\n    return 7 / moment.iteration\n")
+    result = harness(*TO, "--function", "own.py:out_of_ten")
+    assert result.code == 1
+    assert [line for line in result.err.splitlines() if line.startswith("harness:")] == [
+        f"harness: made/{name} iteration {number}: own.py:1: returned {score}, which lies outside "
+        "0 to 1; declare score_scale in the recording"
+        for name in ("good", "bad")
+        for number, score in ((1, 7.0), (2, 3.5))
+    ]
+    assert "next:" not in result.err
+    assert "left unknown 4" in " ".join(result.out.split())
+    harness("run", "out.jsonl", "-p", "balanced")
+    ends = harness("list", "episodes", "--json").lines
+    assert {row["exit_reason"] for row in ends} == {"recording_exhausted"}
 
 
 def test_what_a_function_prints_is_none_of_the_result(harness: Cli, file: Path) -> None:

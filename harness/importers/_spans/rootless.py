@@ -12,11 +12,11 @@ from pathlib import Path
 from harness.errors import ImportFormatError
 from harness.fingerprint import digest
 from harness.importers._base import Place
-from harness.importers._conversations import PAUSE_MS, Link, is_rootless, named_by, runs_of
-from harness.importers._dialects import node_from
-from harness.importers._graph import Graph, canonical, said
 from harness.importers._messages import Message, message_from
-from harness.importers._span import Span
+from harness.importers._spans.conversations import PAUSE_MS, Link, is_rootless, named_by, runs_of
+from harness.importers._spans.dialects import node_from
+from harness.importers._spans.graph import Graph, canonical, said
+from harness.importers._spans.span import Span
 from harness.matching import Known
 
 #: How a reply ends that asks for tools, and one that the model ended by itself.

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.importers._base import Place
-from harness.importers._graph import Graph, canonical, said, took
 from harness.importers._messages import Message, Result, message_from
-from harness.importers._node import Kind, Node, Told
+from harness.importers._spans.graph import Graph, canonical, said, took
+from harness.importers._spans.node import Kind, Node, Told
 from harness.importers._turns import settle
 
 __all__ = ["ITERATION", "Kind", "Node", "Told", "told"]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from harness.conventions import TIME_KNOWN
-from harness.importers import (
-    _agents_sdk,
-    _genai,
-    _langfuse,
-    _langsmith,
-    _openinference,
-    _own,
-    _vercel,
-)
 from harness.importers._base import Place
-from harness.importers._node import Kind, Node
-from harness.importers._span import Span
+from harness.importers._spans import agents_sdk as _agents_sdk
+from harness.importers._spans import genai as _genai
+from harness.importers._spans import langfuse as _langfuse
+from harness.importers._spans import langsmith as _langsmith
+from harness.importers._spans import openinference as _openinference
+from harness.importers._spans import own as _own
+from harness.importers._spans import vercel as _vercel
+from harness.importers._spans.node import Kind, Node
+from harness.importers._spans.span import Span
 
 #: In this order; spans that follow several say the most in the first.
 _DIALECTS = (_own, _agents_sdk, _langsmith, _langfuse, _openinference, _vercel, _genai)

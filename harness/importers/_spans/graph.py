@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.importers._base import Place
 from harness.importers._messages import Message, message_from
-from harness.importers._node import Node
+from harness.importers._spans.node import Node
 
 #: What a model call lacks and the call around it may know.
 _FILLED = ("messages", "reply", "model", "finish_reason", "usage", "offered")

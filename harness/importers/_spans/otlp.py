@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.errors import ImportFormatError
 from harness.importers._base import Place
-from harness.importers._otlp_values import (
+from harness.importers._spans.otlp_values import (
     any_value,
     attributes_of,
     id_in,
@@ -18,7 +18,7 @@ from harness.importers._otlp_values import (
     time_in,
     value_in,
 )
-from harness.importers._span import Event, Span
+from harness.importers._spans.span import Event, Span
 
 Lost = Callable[[ImportFormatError], None]
 

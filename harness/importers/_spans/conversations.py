@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.importers._dialects import kind_of
-from harness.importers._span import Span
+from harness.importers._spans.dialects import kind_of
+from harness.importers._spans.span import Span
 
 #: Attributes that name a conversation; within a trace the first of them that occurs counts.
 NAMES = (

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from harness.importers._base import Place, shown
-from harness.importers._span import Status
+from harness.importers._spans.span import Status
 
 #: Brackets within brackets in an attribute; a scenario takes no more.
 MAX_DEPTH = 100

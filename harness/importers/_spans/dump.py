@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from harness.importers._base import Place, shown
-from harness.importers._otlp_values import attributes_of, status_of
-from harness.importers._span import Event, Span
+from harness.importers._spans.otlp_values import attributes_of, status_of
+from harness.importers._spans.span import Event, Span
 
 _CONTEXTS = ("context", "spanContext", "span_context")
 _KIND = "openinference.span.kind"

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.importers import _conversations, _counts, _own, _tree
 from harness.importers._base import SCHEMA, Place, inferred, shown, slug, unique
-from harness.importers._dialects import node_from
-from harness.importers._dump import dumped
-from harness.importers._endings import ending_of
 from harness.importers._intake import Intake
-from harness.importers._node import Node, Told
-from harness.importers._span import Span
-from harness.importers._spool import MAX_RUN_BYTES, Spool
+from harness.importers._spans import conversations as _conversations
+from harness.importers._spans import counts as _counts
+from harness.importers._spans import own as _own
+from harness.importers._spans import tree as _tree
+from harness.importers._spans.dialects import node_from
+from harness.importers._spans.dump import dumped
+from harness.importers._spans.endings import ending_of
+from harness.importers._spans.node import Node, Told
+from harness.importers._spans.span import Span
+from harness.importers._spans.spool import MAX_RUN_BYTES, Spool
 
 LACKS: tuple[str, ...] = (
     "what was said and done, where the instrumentation does not capture content (tag content:none)",

@@ -10,14 +10,16 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from harness.importers import _genai, _openinference, _vercel
 from harness.importers._base import Place
-from harness.importers._langchain import is_message, plain
 from harness.importers._messages import loaded
-from harness.importers._node import Kind, Node
-from harness.importers._parts import first_text, messages_from, names_of, text_of
-from harness.importers._responses import is_item, request, response
-from harness.importers._span import Span
+from harness.importers._spans import genai as _genai
+from harness.importers._spans import openinference as _openinference
+from harness.importers._spans import vercel as _vercel
+from harness.importers._spans.langchain import is_message, plain
+from harness.importers._spans.node import Kind, Node
+from harness.importers._spans.parts import first_text, messages_from, names_of, text_of
+from harness.importers._spans.responses import is_item, request, response
+from harness.importers._spans.span import Span
 from harness.importers._usage import RULE as _SENT
 from harness.importers._usage import usage_from
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.importers._parts import messages_from, text_of
+from harness.importers._spans.parts import messages_from, text_of
 
 _CALLS = ("function_call", "custom_tool_call", "mcp_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")

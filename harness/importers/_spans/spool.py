@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from harness.errors import ImportFormatError
-from harness.importers import _own
-from harness.importers._conversations import Link, named_by, runs_of
-from harness.importers._dialects import kind_of
-from harness.importers._otlp import SpanEvent
-from harness.importers._rootless import Joined, call_of
-from harness.importers._span import Event, Span, plain
+from harness.importers._spans import own as _own
+from harness.importers._spans.conversations import Link, named_by, runs_of
+from harness.importers._spans.dialects import kind_of
+from harness.importers._spans.otlp import SpanEvent
+from harness.importers._spans.rootless import Joined, call_of
+from harness.importers._spans.span import Event, Span, plain
 
 #: Largest run that is put together in memory, in bytes of its spans as JSON.
 MAX_RUN_BYTES = 96 * 2**20

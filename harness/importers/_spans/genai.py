@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.importers._base import Place
-from harness.importers._counts import counts_from
-from harness.importers._flat import listed, tree
 from harness.importers._messages import loaded
-from harness.importers._node import Kind, Node
-from harness.importers._parts import first_text, messages_from, names_of, text_of
-from harness.importers._span import Event, Span
+from harness.importers._spans.counts import counts_from
+from harness.importers._spans.flat import listed, tree
+from harness.importers._spans.node import Kind, Node
+from harness.importers._spans.parts import first_text, messages_from, names_of, text_of
+from harness.importers._spans.span import Event, Span
 
 _OPERATIONS: dict[str, Kind] = {
     "chat": "llm",

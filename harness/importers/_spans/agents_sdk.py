@@ -6,10 +6,10 @@ from typing import Any
 
 from harness.importers._base import Place
 from harness.importers._messages import loaded
-from harness.importers._node import Kind, Node
-from harness.importers._parts import messages_from, names_of, text_of
-from harness.importers._responses import request, response
-from harness.importers._span import Span
+from harness.importers._spans.node import Kind, Node
+from harness.importers._spans.parts import messages_from, names_of, text_of
+from harness.importers._spans.responses import request, response
+from harness.importers._spans.span import Span
 from harness.importers._usage import usage_from
 
 DATA = "openai.agents.span_data"

@@ -1,0 +1,54 @@
+"""Locks between processes; the one importer of filelock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+
+class ProcessLock:
+    """A lock that one holds at a time, over processes and threads; it ends with its process.
+
+    Who holds it may take it again.
+
+    Args:
+        path: Its own file, beside what it guards.
+        wait_s: How long to wait for somebody else.
+        stays: Whether its file is left there when nobody holds it.
+        poll_s: How often to look whether it is free.
+    """
+
+    def __init__(
+        self, path: str | Path, *, wait_s: float, stays: bool = True, poll_s: float = 0.05
+    ) -> None:
+        self._path = Path(path)
+        self._wait_s = wait_s
+        self._stays = stays
+        self._lock = FileLock(path, poll_interval=poll_s)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it inside the block.
+
+        Raises:
+            TimeoutError: Somebody else holds it for too long.
+            OSError: Its file cannot be made.
+        """
+        try:
+            self._lock.acquire(timeout=self._wait_s)
+        except Timeout:
+            raise TimeoutError(
+                f"{self._path}: held by another process for {self._wait_s:g} s"
+            ) from None
+        try:
+            yield
+        finally:
+            if not self._stays and self._lock.lock_counter == 1:
+                # Still held: who waits for a file that is no longer there tries a new one. Windows
+                # removes nothing that is open, and filelock does it there by itself.
+                with suppress(PermissionError):
+                    self._path.unlink(missing_ok=True)
+            self._lock.release()
