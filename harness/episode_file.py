@@ -12,6 +12,7 @@ from harness.filelocks import ProcessLock
 #: How long to wait for others who write the same file; each of them takes milliseconds.
 WAIT_S = 10.0
 
+
 class EpisodeFile:
     """A ``.jsonl`` file of scenarios that holds whole lines at every moment.
 

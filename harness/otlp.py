@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import os
 import threading
 import time
@@ -23,6 +24,50 @@ QUEUE_SPANS = 2**17
 PATIENCE_S = 1.0
 #: ... which is then left alone for this long, so that not every batch waits for it.
 COOL_DOWN_S = 30.0
+#: Says why an export failed, once for each batch; the exporter itself only tells that it did.
+_EXPORTER = logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+
+
+class _Listening(logging.Filter):
+    """Keeps the exporter's complaints off the user's terminal, and remembers the first cause.
+
+    Whoever asked for log messages at the level INFO or below gets them all the same.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cause: str | None = None
+        self._thread: int | None = None
+        self._loud, self._level = False, logging.NOTSET
+
+    def __enter__(self) -> None:
+        self._thread = threading.get_ident()
+        self._loud, self._level = _EXPORTER.isEnabledFor(logging.INFO), _EXPORTER.level
+        if not self._loud:
+            # The cause is told as a warning; the error behind it only says that it was in vain.
+            _EXPORTER.setLevel(logging.WARNING)
+        _EXPORTER.addFilter(self)
+
+    def __exit__(self, *raised: object) -> None:
+        _EXPORTER.removeFilter(self)
+        _EXPORTER.setLevel(self._level)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.thread != self._thread:
+            return True
+        self.cause = self.cause or _cause(record)
+        return self._loud
+
+
+def _cause(record: logging.LogRecord) -> str:
+    """What lies behind a complaint in one line: the first exception, or its own words."""
+    args = record.args if isinstance(record.args, tuple) else ()
+    for error in (arg for arg in args if isinstance(arg, BaseException)):
+        first = error
+        while (behind := first.__cause__ or first.__context__) is not None:
+            first = behind
+        return " ".join(f"{type(first).__name__}: {first}".split())
+    return " ".join(record.getMessage().partition(", retrying")[0].split()).rstrip(".")
 
 
 class _Counting(SpanExporter):
@@ -31,13 +76,20 @@ class _Counting(SpanExporter):
     def __init__(self, inner: SpanExporter) -> None:
         self._inner = inner
         self._resume_at = 0.0
+        self._listening = _Listening()
         self.taken = 0
+
+    @property
+    def cause(self) -> str | None:
+        """Why the first batch that failed did."""
+        return self._listening.cause
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         begun = time.monotonic()
         if begun < self._resume_at:
             return SpanExportResult.FAILURE
-        result = self._inner.export(spans)
+        with self._listening:
+            result = self._inner.export(spans)
         if result is SpanExportResult.SUCCESS:
             self.taken += len(spans)
         elif time.monotonic() - begun > PATIENCE_S:
@@ -88,6 +140,11 @@ class OtlpSink:
     def confirmed(self) -> int:
         """Spans that the backend has taken so far."""
         return self._exporter.taken
+
+    @property
+    def cause(self) -> str | None:
+        """Why the backend did not take the first spans that it refused; ``None``: it took all."""
+        return self._exporter.cause
 
     def send(self, traced: Traced) -> None:
         """Hand in the spans of one episode; sampled by trace id where a sampler is configured."""

@@ -25,6 +25,7 @@ class RunResult:
     Attributes:
         episodes: Episodes stored by this invocation; ``skipped`` were there already.
         spans_lost: Spans that the OTLP backend did not take; ``None`` where none were sent.
+        spans_cause: Why it did not take the first of them.
     """
 
     run_id: str
@@ -32,6 +33,7 @@ class RunResult:
     episodes: int
     skipped: int
     spans_lost: int | None
+    spans_cause: str | None = None
 
 
 def new_run_id() -> str:
@@ -190,6 +192,7 @@ def _carry_out(
 ) -> RunResult:
     seen: dict[str, str] = {}
     episodes = skipped = lost = 0
+    cause: str | None = None
     for batch in batches(job, chunked(read_raw(files)), workers):
         for scenario, where in batch.scenarios:
             if scenario in seen:
@@ -204,11 +207,12 @@ def _carry_out(
         episodes += batch.episodes
         skipped += batch.skipped
         lost += batch.spans_lost
+        cause = cause or batch.spans_cause
         if batch.error is not None:
             raise _with_advice(batch.error, episodes, job.run_id)
         if on_progress is not None:
             on_progress(len(seen), total)
-    return RunResult(job.run_id, len(seen), episodes, skipped, lost if job.otlp else None)
+    return RunResult(job.run_id, len(seen), episodes, skipped, lost if job.otlp else None, cause)
 
 
 def _with_advice(error: HarnessError, episodes: int, run_id: str) -> HarnessError:

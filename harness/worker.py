@@ -77,6 +77,7 @@ class Batch:
     episodes: int = 0
     skipped: int = 0
     spans_lost: int = 0
+    spans_cause: str | None = None
     error: HarnessError | None = None
 
 
@@ -215,6 +216,11 @@ class Buffer:
         """Spans that the OTLP backend did not take since the last question."""
         return 0 if self._sink is None else self._sink.flush()
 
+    @property
+    def cause(self) -> str | None:
+        """Why the OTLP backend did not take the first spans that it refused."""
+        return None if self._sink is None else self._sink.cause
+
     def close(self) -> None:
         """Send what is on its way to the OTLP endpoint, and let go of it."""
         if self._sink is not None:
@@ -253,7 +259,7 @@ class Worker:
     def flush(self) -> Batch:
         """The last batch of a chunk: nothing but the count of lost spans."""
         batch = self._take()
-        batch.spans_lost = self._buffer.lost()
+        batch.spans_lost, batch.spans_cause = self._buffer.lost(), self._buffer.cause
         return batch
 
     def close(self) -> None:

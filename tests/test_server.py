@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -48,7 +49,10 @@ def test_a_port_that_is_taken_is_one_line() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with (
-            pytest.raises(HarnessError, match=f"port {port} of 127.0.0.1 cannot be used"),
+            pytest.raises(
+                HarnessError,
+                match=f"port {port} of 127.0.0.1 cannot be used: .*; choose another one",
+            ),
             serve(application({"/": echo}), port=port),
         ):
             pass
@@ -65,6 +69,17 @@ def test_a_port_that_is_taken_is_one_line() -> None:
 def test_what_it_refuses(host: str, port: int, words: str) -> None:
     with pytest.raises(HarnessError, match=words), serve(application({"/": echo}), host, port):
         pass
+
+
+def test_an_address_of_no_device_here_is_told_as_the_system_does() -> None:
+    # Set aside for documentation (RFC 5737), so nobody's.
+    words = f"server: port 0 of 192.0.2.1 cannot be used: {os.strerror(errno.EADDRNOTAVAIL)}"
+    with (
+        pytest.raises(HarnessError) as caught,
+        serve(application({"/": echo}), "192.0.2.1", anywhere=True),
+    ):
+        pass
+    assert str(caught.value) == words
 
 
 def test_other_machines_where_asked() -> None:

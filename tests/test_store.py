@@ -47,11 +47,14 @@ def process(code, *args):
 
 
 def test_a_store_of_the_same_version_takes_in_what_is_new(store):
-    """One that an older harness has made lacks a table and has another view."""
+    """One that an older harness has made lacks a table, has another view, and allows less."""
     store.execute("DROP TABLE baselines")
     store.execute("CREATE OR REPLACE VIEW exits AS SELECT 1 AS one")
+    store.execute("ALTER TABLE calls ALTER COLUMN with_args SET NOT NULL")
     store.execute("UPDATE store_meta SET value = 'older' WHERE key = 'schema'")
     store.create()
+    nullable = "SELECT is_nullable AS n FROM duckdb_columns() WHERE column_name = 'with_args'"
+    assert store.rows(nullable) == [{"n": True}]
     assert store.rows("FROM baselines") == store.rows("FROM exits") == []
 
 

@@ -103,6 +103,16 @@ def test_each_text_is_kept_once(tmp_path):
     ) == store.rows("SELECT count(*) AS n FROM calls")
 
 
+def test_fingerprints_of_what_was_not_captured_are_null(tmp_path):
+    calls = [call("sh"), call("sh", {"cmd": "ls"}), call("sh", {"cmd": "ls"}, "a b")]
+    store = stored(tmp_path, scenario([step(*calls)], content_captured=False))
+    assert store.ask(
+        "SELECT DISTINCT n, action IS NULL, with_args IS NULL, with_result IS NULL,"
+        " normalised IS NULL FROM calls ORDER BY n"
+    )[1] == [(1, False, True, True, True), (2, False, False, True, True),
+             (3, False, False, False, False)]  # fmt: skip
+
+
 HOSTILE = ["\ud83d cut in half", "nul \0 inside", "'; DROP TABLE runs; --", "\x1b[2J<script>", "😀"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -14,6 +15,7 @@ from harness.cli.child import run_child
 from harness.collect import Counts, collecting
 from harness.collect.receiver import PORT
 from harness.errors import HarnessError
+from harness.importers._lint_rules import NO_CONTENT
 from harness.server import until_stopped
 
 #: Instrumentations of the GenAI conventions leave out what is said unless this is set, and the
@@ -125,7 +127,8 @@ def _report(counts: Counts, output: Path, code: int | None, *, as_json: bool) ->
     # Standard output is the command's, where there is one.
     console = terminal.out() if code is None else terminal.err()
     console.print(
-        f"{counts.episodes} recordings, {counts.steps:,} steps of {counts.spans:,} spans -> "
+        f"{terminal.counted(counts.episodes, 'recording')}, "
+        f"{terminal.counted(counts.steps, 'step')} of {terminal.counted(counts.spans, 'span')} -> "
         f"{terminal.plain(str(output))}"
     )
     ignored = f"traces without an agent were ignored ({counts.ignored_spans:,} spans)"
@@ -138,12 +141,24 @@ def _report(counts: Counts, output: Path, code: int | None, *, as_json: bool) ->
     for count, words in told:
         if count:
             console.print(f"{count:,} {words}")
-    if counts.episodes and (empty := _without_content(output)):
-        every, none = empty
-        if none:
-            console.print(f"{none:,} of {every:,} recordings hold no content: set {CONTENT}")
+    if counts.episodes:
+        empty, every = _without_content(output)
+        if empty:
+            console.print(f"{empty:,} of {every:,} recordings hold no content: set {CONTENT}")
     if counts.episodes:
         terminal.err().print(f"next: harness run {terminal.plain(str(output))}")
+
+
+def _without_content(output: Path) -> tuple[int, int]:
+    """How many recordings of the file, with those that were there before, say nothing; and all.
+
+    By the tag as it stands in a line: a file of weeks is too large to be read as JSON for this, and
+    within any other text its quotation marks would be escaped.
+    """
+    tag = json.dumps(NO_CONTENT).encode()
+    with output.open("rb") as file:
+        found = [tag in line for line in file if line.strip()]
+    return sum(found), len(found)
 
 
 def _why(counts: Counts, command: Sequence[str]) -> str:

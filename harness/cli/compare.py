@@ -104,8 +104,9 @@ def run_bless(
         + (f" (was {terminal.plain(one_line(before))})" if before not in (None, run_id) else "")
     )
     if output is not None:
+        many = terminal.counted(len(kept), "episode")
         told = "new" if counts is None else ", ".join(f"{n} {word}" for word, n in counts.items())
-        console.print(f"{terminal.plain(one_line(str(output)))}: {len(kept)} episodes; {told}")
+        console.print(f"{terminal.plain(one_line(str(output)))}: {many}; {told}")
 
 
 def _update(path: Path, episodes: dict[Key, Ended]) -> dict[str, int] | None:

@@ -86,12 +86,14 @@ def _spans(
     else:
         done = "confirmed by the backend" if output is None else f"-> {terminal.plain(str(output))}"
         terminal.out().print(
-            f"{sent.episodes} episodes, {sent.spans:,} spans; {sent.confirmed:,} {done}"
+            f"{terminal.counted(sent.episodes, 'episode')}, "
+            f"{terminal.counted(sent.spans, 'span')}; {sent.confirmed:,} {done}"
         )
     if sent.lost:
         raise HarnessError(
-            f"export: {sent.lost:,} of {sent.spans:,} spans were not confirmed by the backend; "
-            "the ids are the same each time, so that exporting again doubles nothing"
+            f"export: {sent.lost:,} of {sent.spans:,} spans were not confirmed by the backend: "
+            f"{sent.cause or 'no cause was told'}; the ids are the same each time, so that "
+            "exporting again doubles nothing"
         )
 
 
@@ -100,11 +102,16 @@ def _recordings(store: Store, found: list[Row], output: Path, *, as_json: bool) 
     write_scenarios(output, [recording.data for recording in made])
     part = [recording for recording in made if not recording.whole]
     ends = Counter(recording.same_end for recording in part)
+    clean = [recording for recording in made if recording.secrets]
+    secrets = sum(recording.secrets for recording in clean)
+    clean_ends = Counter(recording.same_end for recording in clean)
     if as_json:
         terminal.json_line({
             "recordings": len(made), "whole": len(made) - len(part), "rebuilt": len(part),
             "rebuilt_same_end": ends[True], "rebuilt_other_end": ends[False],
             "rebuilt_end_unknown": ends[None], "lacks": list(LACKS) if part else [],
+            "secrets": secrets, "redacted": len(clean), "redacted_same_end": clean_ends[True],
+            "redacted_other_end": clean_ends[False], "redacted_end_unknown": clean_ends[None],
             "output": str(output),
         })  # fmt: skip
         return
@@ -116,3 +123,8 @@ def _recordings(store: Store, found: list[Row], output: Path, *, as_json: bool) 
             f"changed; they end as before: {ends[True]} yes, {ends[False]} no, {ends[None]} unknown"
         )
         console.print(f"what a store does not hold: {'; '.join(LACKS)}")
+    if clean:
+        console.print(
+            f"secrets taken out: {secrets:,}, in {len(clean)} of them; these end as before: "
+            f"{clean_ends[True]} yes, {clean_ends[False]} no, {clean_ends[None]} unknown"
+        )

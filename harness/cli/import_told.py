@@ -51,7 +51,8 @@ def tell(found: Found, findings: Sequence[Finding], output: Path | None, *, in_f
     console = terminal.out()
     where = "nothing was written" if output is None else f"-> {terminal.plain(str(output))}"
     between = "; " if output is None else " "
-    console.print(f"{found.recordings} recordings, {found.steps:,} steps{between}{where}")
+    told = f"{terminal.counted(found.recordings, 'recording')}, "
+    console.print(f"{told}{terminal.counted(found.steps, 'step')}{between}{where}")
     console.print("format: " + _counted(found.formats))
     console.print("outcome: " + _counted(found.outcomes))
     reasons = (

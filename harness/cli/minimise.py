@@ -140,8 +140,10 @@ def _report(made: Minimised, under: Preset, output: Path | None) -> None:
     before, after, ending = made.before, made.after, made.ending
     console = terminal.err()
     console.print(
-        f"{before.steps} steps -> {after.steps}, {before.calls} calls -> {after.calls}, "
-        f"{before.bytes:,} bytes -> {after.bytes:,}; {made.replays:,} replays"
+        f"{terminal.counted(before.steps, 'step')} -> {after.steps:,}, "
+        f"{terminal.counted(before.calls, 'call')} -> {after.calls:,}, "
+        f"{terminal.counted(before.bytes, 'byte')} -> {after.bytes:,}; "
+        f"{terminal.counted(made.replays, 'replay')}"
     )
     guard = f" by {terminal.plain(ending.guard)}" if ending.guard else ""
     console.print(

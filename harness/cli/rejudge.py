@@ -142,7 +142,10 @@ def _estimate(
         })  # fmt: skip
         return
     console = terminal.out()
-    console.print(f"{recordings} recordings, {calls:,} iterations to judge")
+    console.print(
+        f"{terminal.counted(recordings, 'recording')}, "
+        f"{terminal.counted(calls, 'iteration')} to judge"
+    )
     if priced:
         console.print(f"input: about {tokens:,} tokens, counted as 4 characters each")
         console.print(f"output: at most {most:,} tokens")

@@ -114,7 +114,9 @@ def _report(store: Store, result: RunResult, presets: list[str], as_json: bool) 
     )
     if result.spans_lost:
         notes.print(
-            f"warning: {result.spans_lost} spans did not reach the OTLP endpoint; the store has all"
+            f"warning: {result.spans_lost} spans did not reach the OTLP endpoint"
+            f"{': ' + terminal.plain(result.spans_cause) if result.spans_cause else ''}; "
+            "the store has all"
         )
     notes.print("next: harness exits --by family · harness list episodes · harness show SCENARIO")
 

@@ -38,19 +38,35 @@ def check(paths: Sequence[str], *, as_json: bool) -> None:
     files = list(_files(paths))
     if not files:
         raise HarnessError(f"validate: --secrets: no files in {', '.join(paths)}")
-    found = 0
-    for file in files:
-        for finding in _in_file(file):
-            found += 1
-            if as_json:
-                terminal.json_line(asdict(finding))
-            else:
-                terminal.out().print(terminal.plain(str(finding)), soft_wrap=True)
+    found = _found(files)
+    for finding in found:
+        if as_json:
+            terminal.json_line(asdict(finding))
+        else:
+            terminal.out().print(terminal.plain(str(finding)), soft_wrap=True)
     if not as_json:
-        words = f"{found} secret{'' if found == 1 else 's'} in {len(files)} files"
-        terminal.err().print(words)
+        terminal.err().print(
+            f"{terminal.counted(len(found), 'secret')} in {terminal.counted(len(files), 'file')}"
+        )
     if found:
         raise typer.Exit(1)
+
+
+def _found(files: Sequence[Path]) -> list[Finding]:
+    """All secrets, told only at the end: a bar stands where they would be."""
+    total = sum(file.stat().st_size for file in files)
+    found: list[Finding] = []
+    bar = terminal.ProgressBar("looking for secrets, MB")
+    done = 0
+    try:
+        for file in files:
+            for size, findings in findings_in(file):
+                found += findings
+                done += size
+                bar.update(done >> 20, total >> 20)
+    finally:
+        bar.close()
+    return found
 
 
 def _files(paths: Sequence[str]) -> Iterator[Path]:
@@ -65,18 +81,23 @@ def _files(paths: Sequence[str]) -> Iterator[Path]:
             raise HarnessError(f"validate: --secrets: {path} does not exist")
 
 
-def _in_file(path: Path) -> Iterator[Finding]:
+def findings_in(path: Path) -> Iterator[tuple[int, list[Finding]]]:
+    """What each part of a file holds, with the part's size in bytes."""
     try:
         if path.suffix == ".jsonl":
-            with path.open(encoding="utf-8-sig") as file:
-                for number, line in enumerate(file, 1):
-                    yield from _in_line(path, number, line)
+            with path.open("rb") as file:
+                for number, raw in enumerate(file, 1):
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                    yield len(raw), list(_in_line(path, number, line))
             return
-        text = path.read_text("utf-8-sig")
+        raw = path.read_bytes()
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise HarnessError(f"validate: --secrets: {path} is not UTF-8 text") from None
-    for each in find(text):
-        yield Finding(str(path), text.count("\n", 0, each.start) + 1, each.rule)
+    yield (
+        len(raw),
+        [Finding(str(path), text.count("\n", 0, each.start) + 1, each.rule) for each in find(text)],
+    )
 
 
 def _in_line(path: Path, number: int, line: str) -> Iterator[Finding]:

@@ -92,6 +92,11 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}" if value < 1_000_000 else f"{value / 1_000_000:,.2f}M"
 
 
+def counted(value: int, noun: str) -> str:
+    """A number of things: 1 step, 12,345 steps."""
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
 def dollars(pico: int | None) -> str:
     """Pico-USD as dollars; ``?`` for unknown."""
     if pico is None:

@@ -60,7 +60,8 @@ def export(
     Spans carry each guard's verdict and how the episode ended as evaluation
     events, and the ids under which they are stored: a second export is the same
     trace. Recordings come from the files that were replayed; where these are
-    gone, what the store holds of them, marked as such.
+    gone, what the store holds of them, marked as such. Secrets are taken out of
+    recordings; how many, and whether they still end the same way, is told.
 
     \b
     Examples:

@@ -77,7 +77,7 @@ def record(
     it. It records chat completions, responses and Anthropic messages, streamed or
     not. Secrets are taken out before anything is written; headers never are. The
     exit code is the program's, or 2 if it succeeded although the recording could
-    not answer it or could not be written.
+    not answer it or could not be written, or no model was asked here.
 
     Calls are one episode if they carry the same header x-harness-episode; else if
     the messages of one begin the next one's; else, with --idle, if little time
@@ -87,7 +87,8 @@ def record(
     This verb records (mode all) unless told otherwise; harness.record.cassette()
     of Python replays (mode none) unless told otherwise. A replay answers the n-th
     request of an episode with its n-th reply; one that brings something else is
-    counted as drift.
+    counted as drift: other results or messages, another system prompt, other
+    tools, another model, other settings.
 
     \b
     Examples:

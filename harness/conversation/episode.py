@@ -159,6 +159,7 @@ def outcome(tool: str, result: str, failed: Failed | None) -> dict[str, Any]:
 def _reply(reply: Reply, ms: int) -> dict[str, Any]:
     values = {
         "text": reply.text or None, "model": reply.model, "finish_reason": reply.finish_reason,
-        "ms": max(0, ms), "error": reply.error, "usage": counts(reply.usage),
+        "ms": max(0, ms), "request_hash": reply.request_hash, "error": reply.error,
+        "usage": counts(reply.usage),
     }  # fmt: skip
     return {key: value for key, value in values.items() if value is not None}

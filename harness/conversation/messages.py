@@ -8,13 +8,14 @@ from typing import Any
 from harness.fingerprint import canonical, digest
 from harness.openai_llm import calls_from
 
-_SYSTEM = ("system", "developer")
+#: Roles of messages that are no part of the talk.
+SYSTEM = ("system", "developer")
 
 
 def talk_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages of a request, system messages left aside: work orders change them."""
     messages = [m for m in body.get("messages") or () if isinstance(m, Mapping)]
-    return [m for m in messages if m.get("role") not in _SYSTEM] or messages
+    return [m for m in messages if m.get("role") not in SYSTEM] or messages
 
 
 def newest(talk: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

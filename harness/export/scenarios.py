@@ -13,6 +13,9 @@ from harness.export.files import plain
 from harness.export.rebuilt import LIVE, rebuilt
 from harness.export.stored import Row, originals, preset_of
 from harness.loop import run_episode
+from harness.personal import renumbered
+from harness.preset import Preset
+from harness.redact import Redactor
 from harness.scenario import Scenario
 from harness.store.database import Store
 from harness.turns import prepare
@@ -24,17 +27,20 @@ class Exported:
 
     Attributes:
         whole: It is the recording that was replayed; otherwise what the store holds of it.
-        same_end: Whether a rebuilt one still ends in the same iteration for the same reason under
-            the preset that it was rebuilt for; ``None`` where nobody can say.
+        same_end: Whether one that is not as it was replayed still ends in the same iteration for
+            the same reason: a rebuilt one under the preset that it was rebuilt for, one without its
+            secrets under all that it was exported of; ``None`` where nobody can say.
+        secrets: How often a secret was taken out.
     """
 
     data: dict[str, Any]
     whole: bool
     same_end: bool | None
+    secrets: int
 
 
 def recordings(store: Store, rows: Sequence[Row]) -> list[Exported]:
-    """The recordings behind episodes, each once.
+    """The recordings behind episodes, each once and without secrets.
 
     Args:
         store: Where the episodes are.
@@ -56,12 +62,17 @@ def recordings(store: Store, rows: Sequence[Row]) -> list[Exported]:
                 f"export: scenario {row['scenario']} is in the store with different contents "
                 f"({other}, {content}); choose one with --run or by its episode's id"
             )
-    live = _continued(store, list(longest.values()))
+    live = _continued(store, rows)
     found = originals(store, [row for row in longest.values() if row["episode_id"] not in live])
-    return [
-        Exported(plain(found[content]), True, None) if content in found else _rebuilt(store, row)
-        for content, row in longest.items()
-    ]
+    made = []
+    for content, row in longest.items():
+        if content in found:
+            replays = [r for r in rows if r["content_hash"] == content
+                       and r["episode_id"] not in live]  # fmt: skip
+            made.append(_exported(store, plain(found[content]), replays, whole=True))
+        else:
+            made.append(_exported(store, rebuilt(store, row), [row], whole=False))
+    return made
 
 
 def _continued(store: Store, rows: Sequence[Row]) -> frozenset[str]:
@@ -74,14 +85,28 @@ def _continued(store: Store, rows: Sequence[Row]) -> frozenset[str]:
     return frozenset(row["episode_id"] for row in found)
 
 
-def _rebuilt(store: Store, row: Row) -> Exported:
-    data = rebuilt(store, row)
+def _exported(store: Store, data: dict[str, Any], rows: Sequence[Row], *, whole: bool) -> Exported:
+    redactor = Redactor()
+    clean = redactor.value(data)
+    if redactor.removed:
+        # The same episode has to give the same file.
+        clean = renumbered(clean)
+    same = None if whole and not redactor.removed else _same_end(store, clean, rows)
+    return Exported(clean, whole, same, redactor.removed)
+
+
+def _same_end(store: Store, data: dict[str, Any], rows: Sequence[Row]) -> bool | None:
+    """Whether a recording ends as these episodes did."""
     try:
-        preset = preset_of(store, row)
         scenario = Scenario.model_validate(data)
+        under = {(row["preset_hash"], row["observe"]): row for row in rows}
+        ends = [_ends_as(scenario, preset_of(store, row), row) for row in under.values()]
     except (HarnessError, ValidationError):
-        return Exported(data, False, None)
-    tape = prepare(scenario, wait_ms=preset.wait_ms)
-    episode = run_episode(tape, preset, observe=row["observe"])
+        return None
+    return all(ends)
+
+
+def _ends_as(scenario: Scenario, preset: Preset, row: Row) -> bool:
+    episode = run_episode(prepare(scenario, wait_ms=preset.wait_ms), preset, observe=row["observe"])
     ended = (episode.exit_reason.value, episode.exit_iteration)
-    return Exported(data, False, ended == (row["exit_reason"], row["exit_iteration"]))
+    return ended == (row["exit_reason"], row["exit_iteration"])

@@ -25,11 +25,13 @@ class Sent:
     Attributes:
         spans: Handed over; those that a sampler leaves out are not among them.
         confirmed: Taken by the backend.
+        cause: Why the first of the others were not.
     """
 
     episodes: int
     spans: int
     confirmed: int
+    cause: str | None = None
 
     @property
     def lost(self) -> int:
@@ -84,7 +86,7 @@ def send(found: Iterable[Traced], endpoint: str | None, on_progress: Callable[[i
             on_progress(number)
     finally:
         sink.close()
-    return Sent(number, sink.sent, sink.confirmed)
+    return Sent(number, sink.sent, sink.confirmed, sink.cause)
 
 
 def write(path: Path, found: Iterable[Traced], on_progress: Callable[[int], None]) -> Sent:

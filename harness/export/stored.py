@@ -35,16 +35,32 @@ def episodes(
     if run_id is not None:
         known_run(store, run_id)
     if not wanted:
-        key = {"run": chosen_run(store, run_id), "presets": list(presets), "reasons": []}
+        run = chosen_run(store, run_id)
+        key = {"run": run, "presets": list(presets), "reasons": []}
         ids = [row["episode_id"] for row in store.rows(query("episodes"), key)]
-        if not ids:
-            raise StoreError(f"store {store.path}: run {key['run']} has no such episode")
+        if not ids or presets:
+            _known_presets(store, run, presets)
         return _rows(store, ids)
     found: dict[str, Row] = {}
     for name in wanted:
         for row in _named(store, name, run_id, presets):
             found[row["episode_id"]] = row
     return list(found.values())
+
+
+def _known_presets(store: Store, run_id: str, presets: Sequence[str]) -> None:
+    """Refuse presets that a run does not have.
+
+    Raises:
+        StoreError: Names them; or the run is empty.
+    """
+    found = store.rows("SELECT DISTINCT preset FROM episodes WHERE run_id = ?", [run_id])
+    has = {row["preset"] for row in found}
+    if not has:
+        raise StoreError(f"store {store.path}: run {run_id} has no episodes")
+    for name in presets:
+        if name not in has:
+            raise StoreError(f"run {run_id}: --preset: {choices(name, has)}")
 
 
 def _named(store: Store, name: str, run_id: str | None, presets: Sequence[str]) -> list[Row]:

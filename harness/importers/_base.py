@@ -101,7 +101,7 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except RecursionError:
-        return "a value that is nested too deeply"
+        return "a deeply nested value"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -14,7 +14,7 @@ inside a Python program that uses the ``openai`` client::
 Each episode is one line of the file (``harness.conversation`` says which calls belong together).
 Secrets are taken out before anything is written, and headers never are. The file is replaced as a
 whole at each change, so that a killed process leaves whole lines only; a fault of the recorder is
-logged and never reaches the agent. One process at a time may write a file.
+logged and never reaches the agent. Several processes may write one file.
 """
 
 from __future__ import annotations

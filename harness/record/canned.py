@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,18 @@ MISSED = 404
 def failure(form: Format, status: int, message: str) -> Canned:
     """An error, as the provider would write it."""
     return Canned(status, "application/json", as_json(form.failure(status, message)).encode())
+
+
+def models(names: Iterable[str]) -> Canned:
+    """A list of models, as OpenAI and Anthropic write it, both at once."""
+    data = [
+        {"id": name, "object": "model", "created": 0, "owned_by": "recording", "type": "model",
+         "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
+        for name in names
+    ]  # fmt: skip
+    ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {}
+    body = {"object": "list", "data": data, "has_more": False, **ends}
+    return Canned(200, "application/json", as_json(body).encode())
 
 
 def played(

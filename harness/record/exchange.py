@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -29,13 +30,17 @@ class Exchange:
         asked: What was noted when it was sent.
         form: The way in which the model was asked.
         model: The model that was asked for.
+        request_hash: What the reply keeps of the request (``harness.record.framing``).
     """
 
-    def __init__(self, recorder: Recorder, asked: Asked, form: Format, model: str) -> None:
+    def __init__(
+        self, recorder: Recorder, asked: Asked, form: Format, model: str, request_hash: str
+    ) -> None:
         self._recorder = recorder
         self._asked = asked
         self._form = form
         self._model = model
+        self._hash = request_hash
         self._raw = bytearray()
         self._read_to = 0
         self._status = 200
@@ -93,6 +98,7 @@ class Exchange:
             answer = answer_from(mended(data), error, self._model)
         except Exception as problem:
             answer = Answer(Reply("actor", "", self._model, error=f"unreadable: {problem}"))
+        answer = replace(answer, reply=replace(answer.reply, request_hash=self._hash))
         self._recorder.finish(self._asked, answer, reply_id=data.get("id"))
 
     def _read(self, *, cut: bool) -> tuple[dict[str, Any], str | None]:

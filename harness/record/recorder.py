@@ -19,8 +19,9 @@ from harness.conversation import Asked, Conversation, Conversations
 from harness.episode_file import EpisodeFile
 from harness.errors import HarnessError, choices
 from harness.openai_llm import Answer, words
-from harness.record.canned import MISSED, Canned, failure, played
+from harness.record.canned import MISSED, Canned, failure, models, played
 from harness.record.exchange import Exchange
+from harness.record.framing import request_hash
 from harness.record.shelf import Shelf
 from harness.redact import Redactor
 from harness.text import mended
@@ -50,16 +51,20 @@ class Tally:
     Attributes:
         calls: Model calls, of whatever end.
         recorded: Those of them that went to a model and were recorded.
+        retried: Those of them that a client repeated by itself, so that they are no further steps.
         answered: Those that the recording answered.
         episodes: Recorded episodes by the rule that put their calls together.
         drifted: Answered requests that differ from the recorded ones, in words.
         missed: Requests that the recording could not answer, in words.
         lost: Calls that could not be recorded; ``cause`` says why the first could not.
-        others: Requests by path that are no model calls of a kind that is recorded.
+        others: Requests, as ``POST /v1/embeddings``, that are no model calls of a kind that is
+            recorded, and were passed on.
+        refused: The same in a replay, where they cannot be answered.
     """
 
     calls: int = 0
     recorded: int = 0
+    retried: int = 0
     answered: int = 0
     episodes: Counter[str] = field(default_factory=Counter)
     drifted: list[str] = field(default_factory=list)
@@ -67,6 +72,7 @@ class Tally:
     lost: int = 0
     cause: str | None = None
     others: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
 
 
 def mode_of(given: str | None) -> str:
@@ -131,6 +137,7 @@ class Recorder:
         run = uuid.uuid4().hex[:8]
         self._talks = Conversations(f"{name}/{run}", said=said, failed=failed, idle_ms=idle_ms)
         self._live: set[Conversation] = set()
+        self._ended: dict[Conversation, Asked] = {}
         self._encoded: dict[Conversation, list[str]] = {}
         self._lock = threading.Lock()
 
@@ -178,6 +185,9 @@ class Recorder:
                 self._talks.finish(asked, answer, now_ms=now_ms, reply_id=reply_id)
                 self._write(asked.conversation)
                 self.tally.recorded += 1
+                # A call that ends for the second time was made again by the client itself.
+                self.tally.retried += self._ended.get(asked.conversation) is asked
+                self._ended[asked.conversation] = asked
         except Exception as problem:
             self._lose(problem)
             _log.warning("recorder: a reply could not be recorded", exc_info=True)
@@ -190,14 +200,16 @@ class Recorder:
         self, form: Format, headers: Mapping[str, str], body: Mapping[str, Any]
     ) -> Exchange | Canned:
         self.tally.calls += 1
+        request = form.request(body)
+        hashed = request_hash(body, request, self._redactor)
         asked = self._talks.begin(
-            form.request(body),
+            request,
             retry=headers.get("x-stainless-retry-count", "0") != "0",
             now_ms=self._clock.now_ms(),
             episode=headers.get(HEADER) or None,
         )
         found = asked.conversation
-        known = None if self._shelf is None else self._play(self._shelf, form, asked, body)
+        known = None if self._shelf is None else self._play(self._shelf, form, asked, body, hashed)
         if known is not None:
             return known
         if found not in self._live:
@@ -206,15 +218,15 @@ class Recorder:
             self.tally.episodes[found.rule] += 1
         self._file.reserve(found.id)
         self._write(found)
-        return Exchange(self, asked, form, str(body.get("model") or ""))
+        return Exchange(self, asked, form, str(body.get("model") or ""), hashed)
 
     def _play(
-        self, shelf: Shelf, form: Format, asked: Asked, body: Mapping[str, Any]
+        self, shelf: Shelf, form: Format, asked: Asked, body: Mapping[str, Any], hashed: str
     ) -> Canned | None:
         """The recorded answer, or that there is none; ``None`` where a model may be asked."""
         place = shelf.place(asked)
         if place is not None:
-            self.tally.drifted += filter(None, [shelf.drift(asked, place)])
+            self.tally.drifted += filter(None, [shelf.drift(asked, place, hashed)])
             self.tally.answered += 1
             canned, answer, reply_id = played(form, place, body)
         elif self.records:
@@ -242,13 +254,15 @@ class Recorder:
                 call.update({key: old[key] for key in old.keys() - _RESULT})
 
     def _other(self, method: str, path: str) -> Canned | None:
+        asked = f"{method} {path}"
         if not self.records:
-            words = f"recording {self.path}: {method} {path} is never recorded"
-            self.tally.missed.append(words)
-            return failure(CHAT, MISSED, words)
+            if self._shelf is not None and method == "GET" and path.endswith("/models"):
+                return models(self._shelf.models)
+            self.tally.refused[asked] += 1
+            return failure(CHAT, MISSED, f"recording {self.path}: {asked} is never recorded")
         if method == "POST":
-            self.tally.others[path] += 1
-            if self.tally.others[path] == 1:
+            self.tally.others[asked] += 1
+            if self.tally.others[asked] == 1:
                 _log.warning("recorder: calls of %s are not recorded", path)
         return None
 

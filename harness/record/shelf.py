@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness.conversation import Asked, Conversation
 from harness.files import load
+from harness.record.framing import changed
 from harness.redact import same
 from harness.scenario import Scenario, Step
 
@@ -56,6 +57,12 @@ class Shelf:
         self._taken: dict[Conversation, Scenario | None] = {}
         self._places: dict[Asked, Place] = {}
 
+    @property
+    def models(self) -> list[str]:
+        """The models that the recording names, each once."""
+        steps = (step for each in self._all for step in each.steps)
+        return list(dict.fromkeys(step.reply.model for step in steps if step.reply.model))
+
     def place(self, asked: Asked) -> Place | None:
         """The recorded step that answers a request; the same again for its retries."""
         if asked not in self._places:
@@ -89,8 +96,14 @@ class Shelf:
                 return each
         return None
 
-    def drift(self, asked: Asked, place: Place) -> str | None:
-        """How a request differs from the recorded one, in words; ``None`` where it does not."""
+    def drift(self, asked: Asked, place: Place, hashed: str) -> str | None:
+        """How a request differs from the recorded one, in words; ``None`` where it does not.
+
+        Args:
+            asked: The request.
+            place: What answers it.
+            hashed: What else it says (``harness.record.framing``).
+        """
         before = place.episode.steps[place.number - 2].calls if place.number > 1 else []
         recorded = sorted(same(call.result) for call in before if call.result is not None)
         brought = sorted(self._told(text) for text in asked.results)
@@ -107,7 +120,8 @@ class Shelf:
             old, new = old or same(place.episode.goal).strip(), self._told(asked.conversation.goal)
         if old != new:
             return f"{where}: what was said differs {_difference(old, new)}"
-        return None
+        other = changed(place.step.reply.request_hash, hashed)
+        return f"{where}: other than recorded: {', '.join(other)}" if other else None
 
     def miss(self, found: Conversation) -> str:
         """Why a request has no answer: the nearest recording, and the difference."""

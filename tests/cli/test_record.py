@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from harness.cli.secrets import findings_in
 from tests.openai_server import KEY, call, say, serving
 
 ROOT = Path(__file__).parents[2]
@@ -93,11 +94,44 @@ def test_a_program_that_hides_a_miss_does_not_succeed(here: Path) -> None:
 def test_the_programs_own_arguments_are_left_alone(here: Path) -> None:
     shows = "import sys; print(sys.argv[1:])"
     done = run("--", sys.executable, "-c", shows, "--debug", "--", "--mode", "none")
-    assert (done.returncode, done.stdout) == (0, "['--debug', '--', '--mode', 'none']\n")
-    assert done.stderr == (
-        "harness: warning: the program asked no model through the proxy; does its client read "
-        "OPENAI_BASE_URL or ANTHROPIC_BASE_URL?\n"
+    assert (done.returncode, done.stdout) == (2, "['--debug', '--', '--mode', 'none']\n")
+
+
+NOTHING = (
+    "harness: nothing came through the proxy: the program asked no model there; does its client "
+    "read OPENAI_BASE_URL or ANTHROPIC_BASE_URL?\n"
+)
+
+
+@pytest.mark.parametrize("mode", ["all", "none", "once", "new_episodes"])
+@pytest.mark.parametrize(("ends", "code"), [(0, 2), (3, 3)])
+def test_a_program_that_goes_past_the_proxy_is_not_measured(
+    here: Path, mode: str, ends: int, code: int
+) -> None:
+    (here / "a.jsonl").write_text(
+        '{"schema":"harness/scenario@1","id":"a/b","goal":"Go.","steps":[{"reply":{"text":"Hi."}}]}\n'
     )
+    past = f"import sys; sys.exit({ends})"
+    done = run("-o", "a.jsonl", "--mode", mode, "--", sys.executable, "-c", past)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", NOTHING)
+
+
+def test_a_program_that_looks_around_first_is_answered_without_a_provider(here: Path) -> None:
+    looks = textwrap.dedent(
+        """
+        import json, os, sys, urllib.request
+        with urllib.request.urlopen(os.environ["OPENAI_BASE_URL"] + "/models") as answer:
+            print([model["id"] for model in json.load(answer)["data"]])
+        """
+    )
+    talks = PROGRAM.replace("sys.exit(3)", "sys.exit(0)")
+    with serving(*REPLIES) as server:
+        run("--", sys.executable, "-c", talks, "Open the door.",
+            OPENAI_BASE_URL=server.url, OPENAI_API_KEY=KEY)  # fmt: skip
+    again = run("--mode", "none", "--", sys.executable, "-c", looks + talks, "Open the door.")
+    assert (again.returncode, again.stdout, again.stderr) == (
+        0, f"['m']\n{SAID}", "harness: answered 2 calls from recording.jsonl\n",
+    )  # fmt: skip
 
 
 def test_what_could_not_be_written_is_no_success(here: Path) -> None:
@@ -110,7 +144,7 @@ def test_what_could_not_be_written_is_no_success(here: Path) -> None:
         )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, SAID)
     assert "recorded" not in done.stderr.replace("could not be recorded", "")
-    assert "harness: warning: 2 calls could not be recorded: NotADirectoryError: " in done.stderr
+    assert "harness: warning: 2 calls could not be recorded: FileExistsError: " in done.stderr
 
 
 def test_a_folder_is_no_recording(here: Path) -> None:
@@ -186,3 +220,19 @@ def test_secrets_in_files_are_listed_and_never_shown(here: Path, harness: Any) -
     assert "nowhere does not exist" in harness("validate", "--secrets", "nowhere").refusal()
     (here / "empty").mkdir()
     assert "no files in empty" in harness("validate", "--secrets", "empty").refusal()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("a.jsonl", b'\xef\xbb\xbf{"id": "a"}\r\n\n{"text": "%s"}', [3]),
+        ("b.txt", b"\xef\xbb\xbfone\r\n%s\n", [2]),
+    ],
+)
+def test_looking_for_secrets_tells_how_far_it_is(
+    here: Path, name: str, content: bytes, lines: list[int]
+) -> None:
+    (here / name).write_bytes(content % (b"gh" + b"p_" + b"a1B2" * 9))
+    parts = list(findings_in(here / name))
+    assert sum(size for size, _ in parts) == (here / name).stat().st_size
+    assert [each.line for _, found in parts for each in found] == lines

@@ -149,7 +149,7 @@ def test_import_writes_scenarios_that_run(harness: Cli, here: Path) -> None:
     Path("runs.jsonl").write_text(json.dumps(source) + "\n")
     result = harness("import", "react", "runs.jsonl", "-o", "x.jsonl")
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith("1 recordings, 3 steps -> x.jsonl\n")
+    assert result.out.startswith("1 recording, 3 steps -> x.jsonl\n")
     assert "the source lacks: token counts" in result.out
     assert max(map(len, result.out.splitlines())) <= 80
     assert Path("x.jsonl").stat().st_mode & 0o777 == Path("runs.jsonl").stat().st_mode & 0o777

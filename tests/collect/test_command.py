@@ -77,7 +77,7 @@ def test_a_command_is_run_and_recorded(tmp_path: Path) -> None:
     assert (found.returncode, found.stdout) == (0, "the agent is done\n")
     (recording,) = lines(tmp_path / "a.jsonl")
     assert list(told(recording)) == STEPS
-    assert "1 recordings, 3 steps of 6 spans -> a.jsonl" in found.stderr
+    assert "1 recording, 3 steps of 6 spans -> a.jsonl" in found.stderr
     again = collect(tmp_path, "-o", "a.jsonl", "--json", child=[AGENT])
     summary = json.loads(again.stdout.splitlines()[-1])
     assert (summary["episodes"], summary["steps"], summary["command_exit_code"]) == (1, 3, 0)
@@ -182,6 +182,18 @@ def test_nothing_but_other_traces(tmp_path: Path) -> None:
     assert found.returncode == 2
     assert "none of the 1 spans that arrived is a model call" in found.stderr
     assert not (tmp_path / "recordings.jsonl").exists()
+
+
+def test_recordings_that_say_nothing_are_counted(tmp_path: Path) -> None:
+    hidden = '"agent"), 2, **{"gen_ai.input.messages": "", "gen_ai.output.messages": ""}'
+    words = "hold no content"
+    assert words not in collect(tmp_path, child=[AGENT]).stderr
+    found = collect(tmp_path, child=[AGENT.replace('"agent")', hidden)])
+    assert found.returncode == 0
+    told = next(line for line in found.stderr.splitlines() if words in line)
+    assert told == (
+        "1 of 2 recordings hold no content: set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+    )
 
 
 def test_keys_of_the_environment_are_not_written(tmp_path: Path) -> None:

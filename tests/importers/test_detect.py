@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,76 @@ def test_an_empty_folder_and_one_of_unknown_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(ImportFormatError, match="none of its 1 files is known; formats: "):
         detect(tmp_path)
+
+
+@pytest.fixture
+def knotted(tmp_path: Path) -> Path:
+    """Two runs in folders that links lead to, too: in a circle, twice, and to nothing."""
+    for folder in ("b", "c"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "chat.jsonl").write_text(json.dumps(CHAT))
+    for link, target in {"a": "b", "b/loop": "..", "c/self": ".", "z": "nothing"}.items():
+        (tmp_path / link).symlink_to(target)
+    return tmp_path
+
+
+def test_no_folder_is_looked_at_twice_and_broken_links_are_named(knotted: Path) -> None:
+    twice = "is a folder that was looked at already, by another path"
+    assert sources(knotted, {"chat": _Chat()}) == [
+        Source(knotted / "b/chat.jsonl", "chat"),
+        Unknown(knotted / "b/loop", twice),
+        Source(knotted / "c/chat.jsonl", "chat"),
+        Unknown(knotted / "c/self", twice),
+        Unknown(knotted / "a", twice),
+        Unknown(knotted / "z", "is a broken link to nothing"),
+    ]
+
+
+def test_a_link_out_of_the_folder_is_followed(tmp_path: Path) -> None:
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "there/chat.jsonl").write_text(json.dumps(CHAT))
+    (tmp_path / "here/link").symlink_to(tmp_path / "there")
+    assert sources_in(tmp_path / "here") == [Source(tmp_path / "here/link/chat.jsonl", "chat")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX files")
+def test_what_may_never_end_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "chat.jsonl").write_text(json.dumps(CHAT))
+    os.mkfifo(tmp_path / "pipe")
+    endless = "is a pipe or a device; name a file"
+    assert sources_in(tmp_path) == [
+        Source(tmp_path / "chat.jsonl", "chat"),
+        Unknown(tmp_path / "pipe", endless),
+    ]
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(ImportFormatError, match=f"{path}: {endless}"):
+            sources_in(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (100_000 * "[", "is a JSON list with a record like a deeply nested value, which no"),
+        (100_000 * '{"a":', "is a JSON document that no importer knows; keys of its first record"),
+        (f'[{{"b":{100_000 * "["}', "is a JSON list that no importer knows; keys of its first"),
+    ],
+    ids=["lists", "objects", "both"],
+)
+def test_deep_nesting_is_told_and_does_not_end_an_import(
+    tmp_path: Path, content: str, reason: str
+) -> None:
+    (tmp_path / "chat.jsonl").write_text(json.dumps(CHAT))
+    (tmp_path / "deep.json").write_text(content)
+    chat, deep = sources_in(tmp_path)
+    assert chat == Source(tmp_path / "chat.jsonl", "chat")
+    assert isinstance(deep, Unknown)
+    assert deep.reason.startswith(reason)
+
+
+class _Chat:
+    def fits(self, head: Head) -> bool:
+        return head.kind != "folder" and head.has("messages")
 
 
 class _Format:

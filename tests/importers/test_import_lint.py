@@ -44,6 +44,7 @@ AT = "2026-01-02T03:04:0"
 ORDER = {"messages": [{"id": "m1", "timestamp": f"{AT}5Z"}, {"id": "m2", "timestamp": f"{AT}4Z"}]}
 TWICE = {"messages": [{"id": "m1"}, {"id": "m2"}, {"id": "m1"}]}
 CASES: list[tuple[str, list[Subject], int, str]] = [
+    ("no-content", [subject(tags=["otlp", "content:none"])], 1, "a"),
     ("no-usage", [subject({"reply": {"text": "a"}})], 1, "a"),
     ("usage-in-part", [subject(GOOD, {"reply": {"text": "b"}})], 1, "a step 2"),
     ("zero-usage", [subject(reply(usage={"input": 5, "output": 0}))], 1, "a step 1"),

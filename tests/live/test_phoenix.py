@@ -163,7 +163,7 @@ def test_an_agent_whose_traces_went_there_first(
         pytest.skip(f"{module}: {why}")
     project = f"{module}.{kind.replace('/', '.')}"
     subprocess.run(
-        [sys.executable, "-m", "tests.collect.instrumented", module, "plain"], check=True,
+        [sys.executable, "-m", "tests.collect.instrumented", module, "plain", "span"], check=True,
         env=environment(**{CONTENT: "span_only"}, **backend.variables(project)),
     )  # fmt: skip
     (page,) = backend.pages(project, kind, 4)

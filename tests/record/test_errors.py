@@ -47,10 +47,8 @@ def test_a_client_that_tries_again_by_itself_made_one_call(tmp_path: Path) -> No
         clock.advance(1000)
         return left.pop(0)
 
-    with (
-        serving(script=script) as server,
-        client_of(server, Recorder(path, clock=clock), max_retries=2) as client,
-    ):
+    recorder = Recorder(path, clock=clock)
+    with serving(script=script) as server, client_of(server, recorder, max_retries=2) as client:
         first = ask(client, START)
         ask(client, [*START, first, {"role": "user", "content": "That."}])
     (found,) = recorded(path)
@@ -58,6 +56,7 @@ def test_a_client_that_tries_again_by_itself_made_one_call(tmp_path: Path) -> No
         (None, "Which?", None), (None, "Back.", "That."),
     ]  # fmt: skip
     assert found.steps[1].reply.ms == 3000
+    assert (recorder.tally.recorded, recorder.tally.retried) == (4, 2)
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:

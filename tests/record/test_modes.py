@@ -11,11 +11,11 @@ import httpx2
 import openai
 import pytest
 
-from harness import HarnessError
+from harness import HarnessError, load_preset, prepare, run_episode
 from harness.errors import ReplayMiss
 from harness.record import MODES, Recorder, RecordingTransport, cassette, recording
 from tests.openai_server import KEY, call, say, serving
-from tests.record.agents import REPLIES, SECRET, START, agent, ask, recorded, result
+from tests.record.agents import REPLIES, SECRET, START, TOOLS, agent, ask, recorded, result
 
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -88,9 +88,9 @@ def test_refusals(tmp_path: Path) -> None:
 def test_drift_is_answered_and_told(path: Path) -> None:
     tape = Recorder(path, mode="none")
     with client(tape) as asking:
-        first = ask(asking, START)
+        first = ask(asking, START, tools=TOOLS)
         call_id = first["tool_calls"][0]["id"]
-        second = ask(asking, [*START, first, result("closed 9", call_id)])
+        second = ask(asking, [*START, first, result("closed 9", call_id)], tools=TOOLS)
     assert [c["function"]["arguments"] for c in second["tool_calls"]] == [
         '{"at":"key"}', '{"at":"mat"}',
     ]  # fmt: skip
@@ -114,11 +114,50 @@ def test_what_somebody_says_otherwise_is_drift(tmp_path: Path) -> None:
         assert len(tape.tally.drifted) == drifts
 
 
+@pytest.mark.parametrize(
+    ("system", "extra", "words"),
+    [
+        ("Work.", {}, []),
+        ("Work hard.", {}, ["system prompt"]),
+        ("Work.", {"tools": TOOLS}, ["tools"]),
+        ("Work.", {"temperature": 1}, ["settings"]),
+        ("Work.", {"extra_body": {"model": "other"}}, ["model"]),
+        ("Rest.", {"tools": TOOLS, "seed": 3}, ["system prompt, tools, settings"]),
+        ("Work.", {"user": "me", "metadata": {"a": "b"}}, []),
+    ],
+)
+def test_what_is_asked_otherwise_is_drift(
+    tmp_path: Path, system: str, extra: dict[str, Any], words: list[str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    record(path, say("Done."), run=lambda asking: ask(asking, START))
+    tape = Recorder(path, mode="none")
+    with client(tape) as asking:
+        assert ask(asking, [{**START[0], "content": system}, START[1]], **extra)["content"]
+    (found,) = recorded(path)
+    where = f"{found.id}: request 1: other than recorded: "
+    assert (tape.tally.answered, tape.tally.drifted) == (1, [where + each for each in words])
+    episode = run_episode(prepare(found), load_preset("balanced"))
+    assert episode.drifted_calls == 0  # a guard's replay asks nobody for the agent's turns
+
+
+def test_a_recording_without_hashes_is_no_drift(path: Path) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for step in lines[0]["steps"]:
+        step["reply"].pop("request_hash")
+    lines[0]["steps"][0]["reply"]["request_hash"] = "0123456789abcdef"  # of another origin
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with cassette(path) as tape, client() as asking:
+        agent(asking)
+    assert (tape.tally.answered, tape.tally.drifted) == (3, [])
+
+
 def test_secrets_are_no_drift(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
 
     def run(asking: openai.OpenAI) -> None:
-        start = [{"role": "user", "content": f"Log in with {SECRET}"}]
+        key = {"role": "system", "content": f"Use the key {SECRET}."}
+        start = [key, {"role": "user", "content": f"Log in with {SECRET}"}]
         first = ask(asking, start)
         ask(asking, [*start, first, result(f"token {SECRET}9", first["tool_calls"][0]["id"])])
 
@@ -142,7 +181,6 @@ def test_secrets_are_no_drift(tmp_path: Path) -> None:
          " has 3 replies, and this is request 4"),
         (lambda asking: ask(asking, START, extra_headers={"x-harness-episode": "first"}),
          "does not hold episode 'first'; nearest is recorded/"),
-        (lambda asking: asking.models.list(), "GET /v1/models is never recorded"),
     ],
 )  # fmt: skip
 def test_a_miss_names_the_nearest_recording_and_the_difference(

@@ -174,8 +174,45 @@ def test_other_paths(tmp_path: Path) -> None:
     assert (lost.status_code, lost.json()["error"]["message"]) == (
         404, "harness record: paths begin with /openai, /anthropic",
     )  # fmt: skip
-    assert recorder.tally.others == {"/v1/embeddings": 1}
+    assert recorder.tally.others == {"POST /v1/embeddings": 1}
     assert not (tmp_path / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "refused"),
+    [
+        ("GET", "/models", 200, {}),
+        ("GET", "/files", 404, {"GET /v1/files": 1}),
+        ("POST", "/embeddings", 404, {"POST /v1/embeddings": 1}),
+    ],
+)
+def test_other_paths_in_a_replay(
+    tmp_path: Path, method: str, path: str, status: int, refused: dict[str, int]
+) -> None:
+    with serving(*REPLIES) as server, proxied(server, tmp_path / "a.jsonl") as client:
+        agent(client)
+    recorder = Recorder(tmp_path / "a.jsonl", mode="none")
+    with proxy(recorder, {}) as variables:
+        answer = httpx2.request(method, variables["OPENAI_BASE_URL"] + path)
+    tally = recorder.tally
+    assert (answer.status_code, tally.refused, tally.missed, tally.lost) == (
+        status, refused, [], 0,
+    )  # fmt: skip
+
+
+def test_models_are_those_of_the_recording(tmp_path: Path) -> None:
+    with serving(*REPLIES) as server, proxied(server, tmp_path / "a.jsonl") as client:
+        agent(client)
+    with proxy(Recorder(tmp_path / "a.jsonl", mode="none"), {}) as variables:
+        with openai.OpenAI(base_url=variables["OPENAI_BASE_URL"], api_key=KEY) as client:
+            found = [model.id for model in client.models.list()]
+        # What Anthropic's client needs to be there.
+        other = httpx2.get(variables["ANTHROPIC_BASE_URL"] + "/v1/models").json()
+    assert found == ["gpt-4o-mini"]
+    assert {name: other[name] for name in ("has_more", "first_id", "last_id")} == {
+        "has_more": False, "first_id": "gpt-4o-mini", "last_id": "gpt-4o-mini",
+    }  # fmt: skip
+    assert {"type", "id", "display_name", "created_at"} <= other["data"][0].keys()
 
 
 def test_where_a_program_is_told_to_look(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_a_dry_run_asks_nobody(harness: Cli, file: Path, server: Server) -> None
     assert "cost: unknown: the price list does not have this model" in unknown
     assert not Path("out.jsonl").exists()
     harness(*MODEL, "--max-calls", "3")
-    assert "1 iterations to judge" in harness(*MODEL, "--dry-run", "--resume").out
+    assert "1 iteration to judge" in harness(*MODEL, "--dry-run", "--resume").out
 
 
 def test_a_budget_ends_it_and_it_goes_on(harness: Cli, file: Path, server: Server) -> None:

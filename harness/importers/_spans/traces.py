@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.importers._base import SCHEMA, Place, inferred, shown, slug, unique
 from harness.importers._intake import Intake
+from harness.importers._lint_rules import NO_CONTENT
 from harness.importers._spans import conversations as _conversations
 from harness.importers._spans import counts as _counts
 from harness.importers._spans import own as _own
@@ -70,6 +71,8 @@ def recording_of(
         "steps": found.steps,
         "recorded": _recorded(nodes, found),
     }
+    if NO_CONTENT in found.tags:
+        recording["content_captured"] = False
     if found.tools is not None:
         recording["tools"] = found.tools
     _own.complete(spans, recording)
