@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from harness.errors import HarnessError
     from harness.files import load
     from harness.guards import Guard, register
-    from harness.live import LoopGuard, Refusal
+    from harness.live import LoopGuard
+    from harness.live_budget import Refusal
     from harness.loop import run_episode
     from harness.preset import Preset, load_preset
     from harness.scenario import Scenario
@@ -32,7 +33,7 @@ _HOME = {
     "Iteration": "trace",
     "LoopGuard": "live",
     "Preset": "preset",
-    "Refusal": "live",
+    "Refusal": "live_budget",
     "Scenario": "scenario",
     "Store": "store.database",
     "Usage": "trace",
