@@ -237,3 +237,8 @@ def moment(spot: Place, stamp: Any) -> int:
     raise spot.error(
         f"a time stamp must be seconds or ms since 1970 or ISO 8601, found {shown(stamp)}"
     )
+
+
+def moment_ns(spot: Place, stamp: Any) -> int | None:
+    """A time stamp in ns, as spans have them; ``None`` where there is none."""
+    return None if stamp is None else moment(spot, stamp) * 1_000_000

@@ -16,7 +16,7 @@ from harness.importers._base import Place
 from harness.importers._folder import files_of, has_json
 from harness.importers._head import Head
 from harness.importers._intake import Intake
-from harness.importers._messages import loaded, moment
+from harness.importers._messages import loaded, moment_ns
 from harness.importers._reading import json_records
 from harness.importers._spans import conversations as _conversations
 from harness.importers._spans import langfuse as _langfuse
@@ -53,7 +53,6 @@ _SNAKE = {
     "status_message": "statusMessage", "usage_details": "usageDetails",
     "provided_model_name": "model",
 }  # fmt: skip
-_NS = 1_000_000
 
 
 def fits(head: Head) -> bool:
@@ -130,8 +129,8 @@ def _span(spot: Place, raw: Any, trace: dict[str, Any]) -> Span:
         own,
         spot.get_or_none(about, "parentObservationId", str) or None,
         spot.get_or_none(about, "name", str) or spot.get(about, "type", str).lower(),
-        _ns(spot, about.get("startTime")),
-        _ns(spot, about.get("endTime")),
+        moment_ns(spot, about.get("startTime")),
+        moment_ns(spot, about.get("endTime")),
         attributes,
         status="error" if failed else "unset",
         message=spot.get_or_none(about, "statusMessage", str) or "" if failed else "",
@@ -145,7 +144,3 @@ def _unboxed(value: Any) -> Any:
     inner = loaded(value)
     single = isinstance(inner, dict) and len(inner) == 1
     return next(iter(inner.values())) if single and next(iter(inner)).endswith("Value") else value
-
-
-def _ns(spot: Place, stamp: Any) -> int | None:
-    return None if stamp is None else moment(spot, stamp) * _NS

@@ -15,7 +15,7 @@ from harness.importers._base import Place
 from harness.importers._folder import files_of, has_json
 from harness.importers._head import Head
 from harness.importers._intake import Intake
-from harness.importers._messages import loaded, moment
+from harness.importers._messages import loaded, moment_ns
 from harness.importers._reading import json_records
 from harness.importers._spans import conversations as _conversations
 from harness.importers._spans import langsmith as _langsmith
@@ -46,7 +46,6 @@ _OWN = (
     "prompt_token_details", "completion_token_details",
 )  # fmt: skip
 _TRACEBACK = "Traceback (most recent call last)"
-_NS = 1_000_000
 
 
 def fits(head: Head) -> bool:
@@ -98,8 +97,8 @@ def _spans(place: Place, run: Any, parent: str | None, trace: str | None) -> lis
             own,
             place.get_or_none(run, "parent_run_id", str) or parent,
             place.get_or_none(run, "name", str) or kind,
-            _ns(place, run.get("start_time")),
-            _ns(place, run.get("end_time")),
+            moment_ns(place, run.get("start_time")),
+            moment_ns(place, run.get("end_time")),
             attributes,
             status="error" if error else "unset",
             message=_words(error or ""),
@@ -122,7 +121,3 @@ def _words(error: str) -> str:
     before, _, traced = error.strip().partition(_TRACEBACK)
     lines = (before or traced).strip().splitlines()
     return (lines[0] if before else lines[-1]) if lines else ""
-
-
-def _ns(spot: Place, stamp: Any) -> int | None:
-    return None if stamp is None else moment(spot, stamp) * _NS

@@ -17,7 +17,7 @@ from harness.importers import _usage
 from harness.importers._base import Place
 from harness.importers._head import Head
 from harness.importers._intake import Intake
-from harness.importers._messages import moment
+from harness.importers._messages import moment_ns
 from harness.importers._reading import json_records
 from harness.importers._spans import agents_sdk as _agents_sdk
 from harness.importers._spans import conversations as _conversations
@@ -40,7 +40,6 @@ ITERATION = (
 )
 EXIT_REASON = f"An error of a turn is one of the agent's run. {_traces.EXIT_REASON}"
 
-_NS = 1_000_000
 _OBJECTS = ("trace", "trace.span")
 
 
@@ -105,8 +104,8 @@ class _Reader:
                 own,
                 parent,
                 str(data.get("name") or data.get("type") or "span"),
-                _ns(spot, item.get("started_at")),
-                _ns(spot, item.get("ended_at")),
+                moment_ns(spot, item.get("started_at")),
+                moment_ns(spot, item.get("ended_at")),
                 attributes,
                 status="error" if error else "unset",
                 message=error,
@@ -125,7 +124,3 @@ def _words(error: dict[str, Any] | None) -> str:
         return f"Max turns ({most}) exceeded"
     detail = data.get("error") or (json.dumps(data, ensure_ascii=False) if data else "")
     return f"{message}: {detail}" if detail else message
-
-
-def _ns(spot: Place, stamp: Any) -> int | None:
-    return None if stamp is None else moment(spot, stamp) * _NS
