@@ -27,7 +27,8 @@ def run_child(verb: str, command: Sequence[str], environment: Mapping[str, str])
         HarnessError: It cannot be started.
     """
     started: list[subprocess.Popen[bytes]] = []
-    with _signals(started):
+    early: list[int] = []
+    with _signals(started, early):
         try:
             child = subprocess.Popen(command, env=environment)  # noqa: S603 - the user's own
         except OSError as error:
@@ -35,18 +36,23 @@ def run_child(verb: str, command: Sequence[str], environment: Mapping[str, str])
                 f"{verb}: cannot run {shlex.join(command)}: {error.strerror}"
             ) from None
         started.append(child)
+        for number in early:
+            child.send_signal(number)
         code = child.wait()
     return code if code >= 0 else 128 - code
 
 
 @contextmanager
-def _signals(started: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
+def _signals(started: Sequence[subprocess.Popen[bytes]], early: list[int]) -> Iterator[None]:
     """Leave it to the program what to do about signals; it ends, and then so does this.
 
-    Ctrl-C reaches it from the terminal, as everything in the foreground; others are passed on.
+    Ctrl-C reaches it from the terminal, as everything in the foreground; others are passed on. The
+    program may run before it is in ``started``: what comes until then is kept in ``early``.
     """
 
     def pass_on(number: int, frame: FrameType | None) -> None:
+        if not started:
+            early.append(number)
         for child in started:
             child.send_signal(number)
 

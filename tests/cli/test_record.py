@@ -185,6 +185,26 @@ def test_signals_reach_the_program(
     assert child.returncode == code
 
 
+def test_a_signal_while_the_program_starts_reaches_it(here: Path) -> None:
+    starts = textwrap.dedent(
+        """
+        import os, signal, subprocess, sys
+        from harness.cli.child import run_child
+
+        class Popen(subprocess.Popen):
+            def __init__(self, *arguments, **options):
+                super().__init__(*arguments, **options)
+                os.kill(os.getpid(), signal.SIGTERM)  # it runs, and nobody knows it yet
+
+        subprocess.Popen = Popen
+        sleeps = [sys.executable, "-S", "-c", "import time; time.sleep(20)"]
+        sys.exit(run_child("record", sleeps, os.environ))
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", starts], cwd=ROOT, check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
