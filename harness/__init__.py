@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harness.episode import Episode
     from harness.errors import HarnessError
+    from harness.exits import ExitReason
     from harness.files import load
     from harness.guards import Guard, register
     from harness.live import LoopGuard
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
     from harness.preset import Preset, load_preset
     from harness.scenario import Scenario
     from harness.store.database import Store
-    from harness.trace import Decision, ExitReason, Iteration, Usage, Verdict
+    from harness.trace import Iteration, Usage
     from harness.turns import prepare
+    from harness.verdicts import Decision, Verdict
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Decision": "trace",
+    "Decision": "verdicts",
     "Episode": "episode",
-    "ExitReason": "trace",
+    "ExitReason": "exits",
     "Guard": "guards",
     "HarnessError": "errors",
     "Iteration": "trace",
@@ -37,7 +39,7 @@ _HOME = {
     "Scenario": "scenario",
     "Store": "store.database",
     "Usage": "trace",
-    "Verdict": "trace",
+    "Verdict": "verdicts",
     "load": "files",
     "load_preset": "preset",
     "prepare": "turns",

@@ -21,7 +21,7 @@ from harness.openai_llm import Answer, OpenAILLM
 from harness.preset import Preset
 from harness.recorded import counts
 from harness.redact import Redactor
-from harness.trace import Decision
+from harness.verdicts import Decision
 
 SYSTEM_PROMPT = "You solve the task with the tools. When it is solved, answer without a tool call."
 OTHER_WAY = "What you have tried does not work. Take a different approach."

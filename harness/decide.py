@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from harness.exits import ExitReason
 from harness.guards import ENDING
-from harness.trace import Condition, Decision, ExitReason
+from harness.verdicts import Condition, Decision
 
 CONTINUE = 10
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.decide import is_pause
+from harness.exits import ExitReason, Status
 from harness.guards import Guard
 from harness.history import History
 from harness.preset import Preset
 from harness.scenario import Scenario
-from harness.trace import Condition, Decision, ExitReason, Iteration, Replay, Status, Turn
+from harness.trace import Iteration, Replay, Turn
+from harness.verdicts import Condition, Decision
 
 #: Reasons why a model stops talking by itself.
 _OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence"})

@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from harness.trace import (
-    Comparison,
-    Decision,
-    Direction,
-    ExitReason,
-    Group,
-    Iteration,
-    Replay,
-    Status,
-    Verdict,
-)
+from harness.exits import ExitReason, Group, Status
+from harness.trace import Direction, Iteration, Replay
+from harness.verdicts import Comparison, Decision, Verdict
 
 
 @dataclass(frozen=True)

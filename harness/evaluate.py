@@ -8,13 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from harness.continuity import judge_continuity, request_text
+from harness.exits import ExitReason
 from harness.gates import PhaseGate
 from harness.judge import ParseFailure, Scale, parse, prompt
 from harness.lessons import Entry, FeedbackLog
 from harness.mechanisms import Continuity, Judge
 from harness.stages import Now, Stage, Ties
-from harness.trace import Condition, Evaluation, ExitReason
+from harness.trace import Evaluation
 from harness.triage import triage
+from harness.verdicts import Condition
 
 
 class ContinuityStage(Stage):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.episode import Episode, Series
+from harness.exits import ExitReason
 from harness.guards import catalogue
 from harness.preset import Preset
 from harness.scenario import Expectation
-from harness.trace import ExitReason
 
 #: Iterations shown before the first and after the last one that matters.
 AROUND = 2

@@ -6,82 +6,15 @@ lengths and fingerprints are brought up to date there, or when a guard first ask
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import cast
 
-from harness.fingerprint import DEFAULT_IDENTITY, digest
+from harness.fingerprint import DEFAULT_IDENTITY
 from harness.tallies import T, Tally
 from harness.trace import Call, Direction, Evaluation, Iteration, Text, Turn
+from harness.trails import Trail, Trails, moves_on, text_of
 
 #: Unknown: nothing could be measured. Compares false with every threshold.
 UNKNOWN = float("nan")
-
-
-class Trail:
-    """Fingerprints of one kind in order, with the run lengths that repetition guards read.
-
-    Attributes:
-        items: The fingerprints; what has none (a turn without an action) is not in it.
-        run: Length of the trailing run of equal items.
-        alternation: Length of the trailing A-B-A-B with A and B different.
-    """
-
-    __slots__ = ("_matched", "alternation", "items", "run")
-
-    def __init__(self) -> None:
-        self.items: list[str] = []
-        self.run = 0
-        self.alternation = 0
-        self._matched: list[int] = []
-
-    def push(self, item: str) -> None:
-        """Append one fingerprint."""
-        items = self.items
-        size = len(items)
-        if size and items[-1] == item:
-            self.run += 1
-            self.alternation = 1
-        else:
-            self.run = 1
-            returns = size >= 2 and items[-2] == item
-            self.alternation = self.alternation + 1 if returns else min(size + 1, 2)
-        items.append(item)
-        matched = self._matched
-        for period in range(2, len(matched)):
-            same = size >= period and items[size - period] == item
-            matched[period] = matched[period] + 1 if same else 0
-
-    def clear(self) -> None:
-        """Forget everything, as if nothing had happened yet."""
-        self.items = []
-        self.run = self.alternation = 0
-        self._matched = [0] * len(self._matched)
-
-    def laps(self, max_period: int) -> int:
-        """Laps of the trailing cycle with a period of 2 to ``max_period``; 0 without items.
-
-        A run of one item is no cycle. A cycle counts from its second lap on.
-        """
-        if len(self._matched) <= max_period:
-            self._rebuild(max_period)
-        if not self.items:
-            return 0
-        most = 1
-        for period in range(2, max_period + 1):
-            matched = self._matched[period]
-            # Equal items in a row match at every distance; that is a run, not a lap.
-            if matched >= period and self.run < period:
-                most = max(most, matched // period + 1)
-        return most
-
-    def _rebuild(self, max_period: int) -> None:
-        items = self.items
-        self._matched = [0, 0]
-        for period in range(2, max_period + 1):
-            at = len(items) - 1
-            while at >= period and items[at] == items[at - period]:
-                at -= 1
-            self._matched.append(len(items) - 1 - at)
 
 
 class History:
@@ -150,7 +83,7 @@ class History:
         self.evaluator_asked = False
         self._error_runs: dict[str, int] = {}
         self._turns: list[Turn] = []
-        self._trails: dict[tuple[str, str, str], Trail] = {}
+        self._trails = Trails()
         self._tallies: dict[tuple[type, tuple[str, ...]], Tally] = {}
         self._texts: dict[str, list[Text]] = {}
         self._seen_texts: dict[str, dict[str, int]] = {}
@@ -183,17 +116,11 @@ class History:
         if evaluation.failed or evaluation.parsed is not None:
             self._count_evaluator(evaluation)
         self._progress(iteration)
-        for (on, identity, since), trail in self._trails.items():
-            if since == "start" and on not in _SINGLE and not turn.unseen:
-                item = _SOURCES[on](self, turn, identity)
-                if item is not None:
-                    trail.push(item)
-            else:
-                self._extend(trail, turn, on, identity, since)
+        self._trails.push(turn)
         for tally in self._tallies.values():
             tally.push(turn)
         for on, texts in self._texts.items():
-            if (text := _text_of(turn, on)) is not None:
+            if (text := text_of(turn, on)) is not None:
                 self._note_text(on, texts, text)
         for identity in self._calls:
             self._note_calls(identity, turn)
@@ -232,45 +159,21 @@ class History:
         return any(turn.transient for turn in self._turns[-2:])
 
     def trail(self, on: str, identity: str = DEFAULT_IDENTITY, since: str = "start") -> Trail:
-        """The trail of ``on``, a key of ``_SOURCES`` or ``_SINGLE``.
+        """Fingerprints in order, with the runs and laps at their end.
 
         Args:
-            on: What is followed.
+            on: What is followed: ``score direction`` or a key of the tables in ``trails``.
             identity: When two calls are the same.
             since: How far back: to the ``start``, to where a ``person`` last spoke (scores aside),
                 or only this ``turn``.
         """
-        key = (on, identity, since)
-        found = self._trails.get(key)
-        if found is None:
-            found = self._trails[key] = Trail()
-            if on == "score direction":
-                for gain in self.gains:
-                    found.push(_direction(gain))
-            else:
-                for turn in self._turns:
-                    self._extend(found, turn, on, identity, since)
-        return found
-
-    def _extend(self, trail: Trail, turn: Turn, on: str, identity: str, since: str) -> None:
-        anew = since == "turn" or (since == "person" and turn.user)
-        if anew and on != "score direction":
-            trail.clear()
-        if turn.unseen and not turn.unseen.isdisjoint(_read(on, identity)):
-            # Whether it went on with what was before cannot be known.
-            trail.clear()
-        elif on in _SINGLE:
-            for item in _SINGLE[on](turn, identity):
-                trail.push(item)
-        elif (one := _SOURCES[on](self, turn, identity)) is not None:
-            trail.push(one)
+        if on == "score direction":
+            return self._trails.directions(self.gains)
+        return self._trails.find(self._turns, on, identity, since)
 
     def moved(self, on: str) -> bool:
-        """Whether the newest turn could add to a trail of calls that passes nothing over.
-
-        Rules of that kind look when a call is made; a turn of talk is no further repeat.
-        """
-        return on not in _LITERAL or bool(self.now.turn.calls)
+        """Whether the newest turn could add to the trail of ``on``; see ``moves_on``."""
+        return moves_on(on, self.now.turn)
 
     def tally(self, kind: type[T], *settings: str) -> T:
         """A tally over all turns so far, kept up to date once it has been asked for."""
@@ -288,7 +191,7 @@ class History:
             found = self._texts[on] = []
             self._seen_texts[on] = {}
             for turn in self._turns:
-                if (text := _text_of(turn, on)) is not None:
+                if (text := text_of(turn, on)) is not None:
                     self._note_text(on, found, text)
         return found
 
@@ -326,6 +229,7 @@ class History:
             # Rounded: 0.16 - 0.14 is 0.02 and not 0.01999...; + 0.0 makes -0.0 a plain zero.
             self.gains.append(round(self.sign * (score - self.scores[-1]), 9) + 0.0)
             self.gains_over_best.append(round(self.sign * (score - best), 9) + 0.0)
+            self._trails.push_gain(self.gains[-1])
         self.scores.append(score)
         if best is None or self.gains_over_best[-1] > 0:
             self.best_score = score
@@ -379,73 +283,3 @@ class History:
 def _hidden(call: Call) -> bool:
     """Whether a call succeeded and nobody knows whether its result is new."""
     return call.ok and not call.waits and DEFAULT_IDENTITY not in call.prints
-
-
-def _read(on: str, identity: str) -> tuple[str, ...]:
-    """What a trail compares of a turn that may not have been captured; see ``Turn.unseen``."""
-    if on in ("text", "reply"):
-        return ("text",)
-    if on in ("output", "plan", "feedback", "score direction"):
-        return ()
-    return ("text", identity) if on == "thought and call" else (identity,)
-
-
-def _text_of(turn: Turn, on: str) -> Text | None:
-    if on == "reply":
-        return turn.text
-    found: Text | None = getattr(turn, on)
-    return found
-
-
-def _direction(gain: float) -> str:
-    return "up" if gain > 0 else "down" if gain < 0 else "flat"
-
-
-def _action(history: History, turn: Turn, identity: str) -> str | None:
-    return turn.moves.get(identity)
-
-
-def _words(on: str) -> Callable[[History, Turn, str], str | None]:
-    def source(history: History, turn: Turn, identity: str) -> str | None:
-        text = _text_of(turn, on)
-        return None if text is None else text.digest
-
-    return source
-
-
-def _all_calls(history: History, turn: Turn, identity: str) -> str | None:
-    prints = sorted(_calls(turn, identity))
-    return digest("turn", *prints) if prints else None
-
-
-def _calls(turn: Turn, identity: str) -> Iterable[str]:
-    return (p for call in turn.calls if (p := call.prints.get(identity)))
-
-
-def _thought_calls(turn: Turn, identity: str) -> Iterable[str]:
-    thought = turn.text.digest if turn.text else ""
-    return (digest("thought", thought, p) for p in _calls(turn, identity))
-
-
-def _score_direction(history: History, turn: Turn, identity: str) -> str | None:
-    scored = history.now.evaluation.score is not None
-    return _direction(history.gains[-1]) if scored and history.gains else None
-
-
-_SOURCES: dict[str, Callable[[History, Turn, str], str | None]] = {
-    "action": _action,
-    "text": _words("reply"),
-    "reply": _words("reply"),
-    "output": _words("output"),
-    "plan": _words("plan"),
-    "feedback": _words("feedback"),
-    "score direction": _score_direction,
-    "turn": _all_calls,
-}
-#: Trails of single calls, several items a turn.
-_SINGLE: dict[str, Callable[[Turn, str], Iterable[str]]] = {
-    "call": _calls,
-    "thought and call": _thought_calls,
-}
-#: Trails that pass nothing over: waiting calls, transient failures, equal calls of one turn.
-_LITERAL = frozenset({*_SINGLE, "turn"})

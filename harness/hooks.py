@@ -10,7 +10,8 @@ from harness.episode import Episode
 from harness.roles.perception import Perceived
 from harness.session import Session
 from harness.task import Task
-from harness.trace import Decision, Turn
+from harness.trace import Turn
+from harness.verdicts import Decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,9 @@ from harness.loop import episode_of, pair_key
 from harness.preset import Preset, load_preset
 from harness.scenario import SCHEMA, Scenario
 from harness.session import Session
-from harness.trace import Decision, Turn
+from harness.trace import Turn
 from harness.turns import turn_from
+from harness.verdicts import Decision
 
 #: Keys of a recording that are no keys of ``task``; how it ended is no part of what goes on.
 _NO_TASK = ("schema", "id", "goal", "steps", "branches", "recorded")

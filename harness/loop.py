@@ -13,8 +13,9 @@ from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.session import Session
 from harness.text import inert
-from harness.trace import Decision, Turn
+from harness.trace import Turn
 from harness.turns import Tape
+from harness.verdicts import Decision
 
 _log = logging.getLogger("harness")
 

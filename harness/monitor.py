@@ -14,7 +14,8 @@ from harness.episode import Series
 from harness.guards import Guard, fires
 from harness.history import History
 from harness.preset import guard_data
-from harness.trace import Comparison, Condition, Direction
+from harness.trace import Direction
+from harness.verdicts import Comparison, Condition
 
 
 @dataclass(frozen=True, slots=True)

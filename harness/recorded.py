@@ -11,12 +11,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.errors import HarnessError
+from harness.exits import ExitReason
 from harness.llm import RecordedLLM
 from harness.scenario import Recorded, Scenario, Step
 from harness.task import json_numbers
-from harness.trace import Decision, ExitReason, Reply, Usage
+from harness.trace import Reply, Usage
 from harness.turns import prepare
 from harness.validation import problem
+from harness.verdicts import Decision
 
 #: Decisions after which the recording goes on in a branch of this kind.
 BRANCHING = ("switch_strategy", "delegate")

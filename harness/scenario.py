@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from harness.exits import ExitReason
 from harness.fingerprint import digest
 from harness.task import (
     MAX_COUNT,
@@ -25,7 +26,6 @@ from harness.task import (
     Model,
     Task,
 )
-from harness.trace import ExitReason
 from harness.validation import ImpossibleError, problem
 
 SCHEMA = "harness/scenario@1"

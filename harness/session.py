@@ -15,6 +15,7 @@ from harness.evaluate import (
     TriageStage,
     declares_end,
 )
+from harness.exits import ExitReason
 from harness.gates import PhaseGate, ScriptedWorkspace, Workspace
 from harness.history import History
 from harness.judge import Scale
@@ -28,7 +29,8 @@ from harness.roles.spin_layers import SpinStage
 from harness.roles.verification import VerificationStage
 from harness.stages import Now, Stage, Ties
 from harness.task import Task
-from harness.trace import Condition, Decision, ExitReason, Iteration, Turn
+from harness.trace import Iteration, Turn
+from harness.verdicts import Condition, Decision
 from harness.workorder import Orders, work_order
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from harness.history import History
 from harness.llm import LLM, Request
-from harness.trace import CheckResult, Condition, Evaluation, MechanismEvent, Reply, Turn
+from harness.trace import CheckResult, Evaluation, MechanismEvent, Reply, Turn
 from harness.turns import priced
+from harness.verdicts import Condition
 from harness.workorder import Orders
 
 _UNSCORED = Evaluation()

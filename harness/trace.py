@@ -1,76 +1,18 @@
-"""The one vocabulary: what happened in a loop, what was measured, what was decided.
+"""The one vocabulary: what happened in a loop and what was measured there.
 
-Spans, rows, reports and tests are projections of these frozen types. Times are integer
-milliseconds, money is integer pico-USD, token counts are integers; ``None`` means unknown,
-zero means zero. Iterations count from 1.
+What was decided is in ``verdicts``, why loops end in ``exits``. Spans, rows, reports and tests
+are projections of these frozen types. Times are integer milliseconds, money is integer pico-USD,
+token counts are integers; ``None`` means unknown, zero means zero. Iterations count from 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Literal
 
-Group = Literal["success", "paused", "limit", "stuck", "undecided"]
-Status = Literal["finished", "paused", "stopped", "undecided"]
 Replay = Literal["exact", "censored", "diverged"]
 Direction = Literal["higher", "lower"]
-Comparison = Literal[">=", "<=", "<"]
-
-
-class ExitReason(StrEnum):
-    """Why an episode ended. Its ``group`` matters as much: a limit never reads as a success."""
-
-    QUALITY_REACHED = "quality_reached"
-    COMPLETED = "completed"
-    VERIFIED = "verified"
-    NOTHING_TO_FIX = "nothing_to_fix"
-    BLOCKED = "blocked"
-    AWAITING_USER = "awaiting_user"
-    INFRASTRUCTURE = "infrastructure"
-    EVALUATOR_PAUSE = "evaluator_pause"
-    EVALUATOR_UNPARSEABLE = "evaluator_unparseable"
-    GOAL_CHANGED = "goal_changed"
-    GOAL_AMBIGUOUS = "goal_ambiguous"
-    UNFIXABLE = "unfixable"
-    MAX_ROUNDS = "max_rounds"
-    MAX_ITERATIONS = "max_iterations"
-    TIME_BUDGET = "time_budget"
-    TOKEN_BUDGET = "token_budget"
-    COST_BUDGET = "cost_budget"
-    TOOL_BUDGET = "tool_budget"
-    STAGNATION = "stagnation"
-    OSCILLATION = "oscillation"
-    REPETITION = "repetition"
-    SPIN = "spin"
-    CYCLE = "cycle"
-    REPEATED_ERROR = "repeated_error"
-    MONOLOGUE = "monologue"
-    NO_PROGRESS = "no_progress"
-    REGRESSION = "regression"
-    RECORDING_EXHAUSTED = "recording_exhausted"
-    AGENT_FINISHED = "agent_finished"
-    ERROR = "error"
-
-    @property
-    def group(self) -> Group:
-        """The group of SPEC's table: success, paused, limit, stuck or undecided."""
-        return _GROUP[self]
-
-
-_MEMBERS: dict[Group, str] = {
-    "success": "quality_reached completed verified nothing_to_fix",
-    "paused": "blocked awaiting_user infrastructure evaluator_pause evaluator_unparseable"
-    " goal_changed goal_ambiguous unfixable",
-    "limit": "max_rounds max_iterations time_budget token_budget cost_budget tool_budget",
-    "stuck": "stagnation oscillation repetition spin cycle repeated_error monologue no_progress"
-    " regression",
-    "undecided": "recording_exhausted agent_finished error",
-}
-_GROUP: dict[ExitReason, Group] = {
-    ExitReason(name): group for group, names in _MEMBERS.items() for name in names.split()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,61 +251,3 @@ class Iteration:
     checks: tuple[CheckResult, ...] = ()
     work_order: str | None = None
     overlap: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One guard at one iteration: the signal, the threshold, and whether it fired.
-
-    ``signal`` is NaN where nothing could be measured. ``unknown`` is also set where the
-    signal is only a lower bound that has not reached the threshold (a cost with unpriced parts).
-    """
-
-    guard: str
-    signal: float
-    threshold: float
-    comparison: Comparison
-    fired: bool
-    unknown: bool
-    iteration: int
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """Something that was true after an iteration and could have decided it.
-
-    Attributes:
-        kind: The guard's kind or the mechanism that found it; its place in the chain.
-        name: The name in the preset; differs from ``kind`` where a guard is used twice.
-        reason: The exit reason it would give.
-        action: What the preset does about it: stop, pause, warn, nudge, ...
-        state: ``true``, ``unknown`` (it could not be judged), ``vetoed`` (an open check
-            outranks it) or ``answered`` (a pause that a person answered).
-    """
-
-    kind: str
-    name: str
-    reason: ExitReason
-    action: str
-    state: Literal["true", "unknown", "vetoed", "answered"] = "true"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the loop does after an iteration (SPEC section 6).
-
-    Attributes:
-        path: Row of the decision chain, 0 to 10.
-        name: ``continue``, ``finalize``, ``advance_phase``, ``pause_blocked``, ...
-        winner: The condition that decided, if one did.
-        conditions: All conditions, the winner and unknown ones included.
-        exit: The exit reason that ended the loop here, or in observe mode would have.
-        ends: Whether the episode ends here.
-    """
-
-    path: int
-    name: str
-    winner: Condition | None
-    conditions: tuple[Condition, ...]
-    exit: ExitReason | None
-    ends: bool

@@ -16,7 +16,7 @@ from harness.agent_tools import Tool
 from harness.openai_llm import OpenAILLM
 from harness.preset import Preset
 from harness.scenario import Scenario
-from harness.trace import Decision
+from harness.verdicts import Decision
 from tests.openai_server import Server, call, say, serving
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}

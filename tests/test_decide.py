@@ -5,8 +5,9 @@ from itertools import combinations, permutations
 import pytest
 
 from harness.decide import CHAIN, decide, rank
+from harness.exits import ExitReason
 from harness.guards import ACTIONS, catalogue
-from harness.trace import Condition, ExitReason
+from harness.verdicts import Condition
 
 #: The chain as SPEC section 6 words it, one line a path; written out, not read from the table.
 ORDER = """

@@ -15,7 +15,7 @@ from harness.llm import ScriptedLLM
 from harness.preset import DEFAULTS
 from harness.scenario import Scenario
 from harness.testing import check_parity, made_scenarios
-from harness.trace import Decision
+from harness.verdicts import Decision
 
 
 @cache

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.exits import ExitReason
 from harness.guards.max_rounds import MaxRounds
 from harness.guards.no_progress import NoProgress
 from harness.guards.patience import Patience
@@ -10,7 +11,6 @@ from harness.guards.repetition import Repetition
 from harness.guards.spin import Spin
 from harness.guards.stagnation import Stagnation
 from harness.preset import DEFAULTS, bundled, load_preset, load_presets
-from harness.trace import ExitReason
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.exits import ExitReason
 from harness.rewrite import Change, accept
 from harness.scenario import Expectation
 from harness.spans import json_spans
-from harness.trace import ExitReason
 from harness.yamlfile import load_yaml
 
 HEAD = "schema: harness/scenario@1\nid: a/b\ngoal: g\nsteps: [{reply: {text: hi}}]\n"

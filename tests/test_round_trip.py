@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import ScenarioError
+from harness.exits import ExitReason
 from harness.export.files import held, line_of, plain, yaml_of
 from harness.files import Raw, bundled_scenarios, load, parse
 from harness.preset import load_preset
 from harness.scenario import Generate, Recorded, Scenario, Step, Truth
 from harness.task import ConfirmationCheck, FileCheck, GlobCheck, Limits, ScriptCheck
 from harness.text import mended
-from harness.trace import ExitReason
 from harness.turns import prepare
 from harness.yamlfile import load_yaml
 from tests.examples import call, step

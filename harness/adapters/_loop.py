@@ -9,7 +9,7 @@ from harness.errors import HarnessError
 from harness.live import LoopGuard
 from harness.openai_llm import usage_from
 from harness.recorded import counts
-from harness.trace import Decision
+from harness.verdicts import Decision
 
 
 class GuardStopped(HarnessError):  # noqa: N818 - nothing went wrong

@@ -28,7 +28,7 @@ from harness.adapters import _loop
 from harness.adapters._loop import Loop, tokens
 from harness.live import LoopGuard
 from harness.openai_llm import calls_from
-from harness.trace import Decision
+from harness.verdicts import Decision
 
 
 class GuardStopped(_loop.GuardStopped, AgentsException):

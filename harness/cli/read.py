@@ -8,11 +8,11 @@ from typing import Any
 
 from harness.cli import terminal
 from harness.errors import HarnessError, choices
+from harness.exits import ExitReason
 from harness.guards import catalogue
 from harness.store.database import Store
 from harness.store.queries import query
 from harness.store.runs import known_run, latest_run
-from harness.trace import ExitReason
 
 
 def exits(store_path: Path, by: str, runs: list[str], *, as_json: bool) -> None:

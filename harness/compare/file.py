@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from harness.errors import HarnessError, choices
-from harness.trace import ExitReason, Replay
+from harness.exits import ExitReason
+from harness.trace import Replay
 
 SCHEMA = "harness/baseline@1"
 _FIRST = f"# {SCHEMA} written by `harness bless RUN --output FILE`; compared by `harness compare`"

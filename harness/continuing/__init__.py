@@ -27,6 +27,7 @@ from harness.continuing.metered import Metered
 from harness.continuing.talk import conversation
 from harness.continuing.tools import offered
 from harness.episode import Continued, Episode
+from harness.exits import ExitReason
 from harness.fingerprint import digest
 from harness.live import LoopGuard
 from harness.loop import log_ending, run_episode
@@ -35,7 +36,7 @@ from harness.preset import Preset
 from harness.redact import Redactor
 from harness.scenario import Scenario
 from harness.spending import Allowance
-from harness.trace import ExitReason, Iteration
+from harness.trace import Iteration
 from harness.turns import Tape, prepare
 
 #: Live iterations of one episode, whatever its guards say.

@@ -11,7 +11,7 @@ from typing import Any
 from harness.live import LoopGuard
 from harness.preset import Preset
 from harness.redact import Redactor
-from harness.trace import Decision
+from harness.verdicts import Decision
 
 
 class CleanGuard(LoopGuard):

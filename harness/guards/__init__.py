@@ -21,8 +21,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from harness.errors import HarnessError, PresetError, choices
+from harness.exits import ExitReason
 from harness.guards._base import ACTIONS, ENDING, Action, Guard, OnFire, fires
-from harness.trace import ExitReason
 
 __all__ = [
     "ACTIONS", "ENDING", "Action", "Guard", "OnFire", "built_in", "catalogue", "fires",

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.history import History
-from harness.trace import Comparison, Direction, ExitReason
+from harness.trace import Direction
+from harness.verdicts import Comparison
 
 Action = Literal[
     "stop", "pause", "escalate", "switch_strategy", "delegate", "nudge", "warn", "observe"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard
 from harness.guards.any_of import judge
 from harness.history import UNKNOWN, History
-from harness.trace import ExitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ from math import inf
 from operator import ge
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.fingerprint import DEFAULT_IDENTITY
 from harness.guards._base import Guard, Wider, nth
 from harness.guards._orders import further
 from harness.guards.oscillation import Identity, Since
 from harness.history import UNKNOWN, History
-from harness.trace import ExitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

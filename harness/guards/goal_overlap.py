@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard, OnFire
 from harness.history import UNKNOWN, History
-from harness.trace import Comparison, ExitReason
+from harness.verdicts import Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.fingerprint import DEFAULT_IDENTITY
 from harness.guards._base import Guard, Wider, nth
 from harness.guards._orders import further
 from harness.history import UNKNOWN, History
-from harness.trace import ExitReason
 
 Identity = Literal[
     "action",

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from operator import le
 from typing import ClassVar
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard, Wider
 from harness.history import UNKNOWN, History
-from harness.trace import Comparison, Direction, ExitReason
+from harness.trace import Direction
+from harness.verdicts import Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

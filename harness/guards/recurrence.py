@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from operator import ge
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard, Wider, nth
 from harness.guards._orders import coarser
 from harness.guards.oscillation import Identity
 from harness.history import UNKNOWN, History
-from harness.trace import ExitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from operator import ge
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard, OnFire, Wider
 from harness.history import UNKNOWN, History
-from harness.trace import ExitReason, Text
+from harness.trace import Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

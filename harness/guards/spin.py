@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.fingerprint import DEFAULT_IDENTITY
 from harness.guards._base import Guard, Wider, nth
 from harness.guards._orders import coarser, further
 from harness.guards.oscillation import Identity, Since
 from harness.history import UNKNOWN, History
-from harness.trace import ExitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

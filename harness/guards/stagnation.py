@@ -8,11 +8,12 @@ from math import inf
 from operator import le
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard, Wider
 from harness.guards._orders import ranked
 from harness.guards.patience import Patience
 from harness.history import UNKNOWN, History
-from harness.trace import Comparison, ExitReason
+from harness.verdicts import Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard, Wider
 from harness.guards._orders import ranked
 from harness.history import History
-from harness.trace import ExitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Literal
 
+from harness.exits import ExitReason
 from harness.guards._base import Guard, Wider, nth
 from harness.guards._orders import coarser
 from harness.history import UNKNOWN, History
 from harness.tallies import Rounds
-from harness.trace import ExitReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import choices
+from harness.exits import ExitReason
 from harness.importers import _usage
 from harness.importers._base import SCHEMA, Place, inferred, shown, slug, unique
 from harness.importers._head import Head
@@ -30,7 +31,6 @@ from harness.importers._messages import ROLES
 from harness.importers._reading import json_lines
 from harness.importers._spread import measured
 from harness.importers._turns import Transcript, transcript
-from harness.trace import ExitReason
 
 NAME = "chat"
 TITLE = "your own runs: JSON Lines of chat messages"

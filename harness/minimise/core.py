@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import HarnessError
+from harness.exits import ExitReason
 from harness.expect import observed
 from harness.export.files import line_of, plain
 from harness.minimise.ddmin import ddmin
@@ -18,7 +19,6 @@ from harness.personal import Personal, renumbered
 from harness.preset import Preset
 from harness.redact import Redactor
 from harness.scenario import Scenario
-from harness.trace import ExitReason
 
 #: Replays that one recording may cost; a few hundred are usual.
 BUDGET = 3000

@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.episode import Episode
+from harness.exits import ExitReason, Group
 from harness.export.files import line_of
 from harness.fingerprint import digest
 from harness.loop import run_episode
 from harness.preset import Preset
 from harness.scenario import Scenario
-from harness.trace import ExitReason, Group
 from harness.turns import prepare
 
 

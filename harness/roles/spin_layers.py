@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from harness.exits import ExitReason
 from harness.judge import ParseFailure
 from harness.mechanisms import SpinLayers
 from harness.roles._reply import BOOLEAN, COUNT, TEXT, TEXTS, read
 from harness.stages import Now, Stage
-from harness.trace import Condition, ExitReason
+from harness.verdicts import Condition
 
 _FIELDS = {
     "is_spinning": (BOOLEAN, True),

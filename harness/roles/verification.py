@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from harness.exits import ExitReason
 from harness.judge import ParseFailure, extract
 from harness.mechanisms import Verification
 from harness.roles._reply import BOOLEAN, COUNT, TEXT, TEXTS, read
 from harness.stages import Now, Stage
-from harness.trace import Condition, ExitReason
+from harness.verdicts import Condition
 
 _FIELDS = {
     "satisfied": (BOOLEAN, True),

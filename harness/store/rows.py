@@ -17,7 +17,8 @@ from harness.fingerprint import digest
 from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.telemetry import Traced
-from harness.trace import Condition, Decision, Iteration, Reply
+from harness.trace import Iteration, Reply
+from harness.verdicts import Condition, Decision
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 Row = tuple[Any, ...]

@@ -18,8 +18,9 @@ from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.task import Task
 from harness.testing._subject import preset_of, quiet, scenarios_of
-from harness.trace import Condition, Decision, Turn
+from harness.trace import Turn
 from harness.turns import Tape, prepare
+from harness.verdicts import Condition, Decision
 
 #: What a recording holds and a live loop is not told: roles are asked, hashes are of requests.
 _UNTOLD = ("judge", "roles")

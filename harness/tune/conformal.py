@@ -22,7 +22,6 @@ from harness.errors import HarnessError, choices
 from harness.guards import Guard, guard_class
 from harness.presetfile import MAX_THRESHOLD, guard_from
 from harness.statistics import beta_quantile
-from harness.trace import Comparison
 from harness.tune.corpus import Corpus, Floats, Ints
 from harness.tune.risk import (
     By,
@@ -34,6 +33,7 @@ from harness.tune.risk import (
     worst,
 )
 from harness.tune.value import at_iterations
+from harness.verdicts import Comparison
 
 #: With this chance over calibrations the true share of stopped good runs is below ``likely``.
 CONFIDENCE = 0.95

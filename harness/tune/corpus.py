@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from harness.errors import HarnessError, choices
+from harness.exits import ExitReason
 from harness.labels import stops
 from harness.store.database import Store
 from harness.store.queries import query
 from harness.store.runs import known_run
 from harness.task import Limits
-from harness.trace import ExitReason
 from harness.tune.fixed import RANK_STEP, advancing, fixed_ends
 from harness.tune.readings import (
     Flags,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from harness.errors import HarnessError
-from harness.trace import ExitReason
+from harness.exits import ExitReason
 from harness.tune.corpus import Corpus, Floats, Ints
 from harness.tune.split import units
 from harness.tune.sweep import Exits

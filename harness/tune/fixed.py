@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from harness.decide import TURNING, rank
+from harness.exits import ExitReason
 from harness.guards import ENDING
-from harness.trace import ExitReason
 from harness.tune.readings import Flags, Ints
 
 #: Place in the decision chain as one number: path, then place, with room for a preset's order.

@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from harness.episode import Episode
 from harness.errors import HarnessError
+from harness.exits import ExitReason
 from harness.loop import run_episode
 from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.store.database import Store
-from harness.trace import ExitReason
 from harness.tune.corpus import Corpus
 from harness.tune.observe import needed, with_readings
 from harness.tune.recordings import Progress, Work, replayed

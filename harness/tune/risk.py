@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from harness.trace import Comparison
 from harness.tune.corpus import Corpus, Flags, Floats, Ints
 from harness.tune.split import units
 from harness.tune.value import judged, labelled, successes
+from harness.verdicts import Comparison
 
 By = Literal["task", "run"]
 

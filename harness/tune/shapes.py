@@ -21,8 +21,8 @@ from harness.errors import HarnessError
 from harness.guards import ENDING, Guard
 from harness.preset import Preset
 from harness.task import Limits
-from harness.trace import Condition
 from harness.tune.readings import Floats, Ints, Structure, structure
+from harness.verdicts import Condition
 
 #: Actions that leave the course of the loop alone until they end it.
 _PASSIVE = ENDING | {"observe", "warn"}

@@ -31,9 +31,10 @@ from harness.errors import HarnessError, PresetError, choices
 from harness.guards import Guard, guard_class
 from harness.preset import Preset, load_preset
 from harness.presetfile import guard_from, merged
-from harness.trace import Comparison, Direction
+from harness.trace import Direction
 from harness.tune.corpus import Corpus, Floats
 from harness.tune.values import Values, ordered, values_of
+from harness.verdicts import Comparison
 
 SCHEMA = "harness/space@1"
 #: At most so many presets are tried where a file does not say.

@@ -17,12 +17,13 @@ import numpy.typing as npt
 from harness.errors import HarnessError, choices
 from harness.guards import Guard, guard_class
 from harness.preset import Preset
-from harness.trace import Comparison, Direction
+from harness.trace import Direction
 from harness.tune.corpus import Corpus, Floats, Ints, Readings
 from harness.tune.firing import cells_of, records
 from harness.tune.shapes import pauses
 from harness.tune.sums import worth
 from harness.tune.sweep import exits
+from harness.verdicts import Comparison
 
 #: Episodes that are looked at together.
 _PART = 4096

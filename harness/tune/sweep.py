@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from harness.exits import ExitReason
 from harness.preset import Preset
-from harness.trace import ExitReason
 from harness.tune.corpus import Corpus, Ints
 from harness.tune.firing import Keys, spread
 from harness.tune.readings import Flags, structure

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from harness.decide import rank
+from harness.exits import ExitReason
 from harness.guards import Guard
-from harness.trace import ExitReason
 from harness.tune.corpus import RANK_STEP, Corpus
 from harness.tune.firing import (
     Column,

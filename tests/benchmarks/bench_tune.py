@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.exits import ExitReason
 from harness.guards import Guard, guard_class
 from harness.preset import Preset
 from harness.task import Limits
-from harness.trace import ExitReason
 from harness.tune.corpus import Corpus
 from harness.tune.firing import threads
 from harness.tune.readings import Signals, structure

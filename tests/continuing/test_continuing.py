@@ -21,8 +21,8 @@ from harness.loop import run_episode
 from harness.preset import Preset, load_preset
 from harness.scenario import Scenario
 from harness.spending import Allowance
-from harness.trace import Decision
 from harness.turns import prepare
+from harness.verdicts import Decision
 from tests.examples import PRICED, call, preset, scenario, step
 from tests.openai_server import Server, say, serving
 from tests.openai_server import call as asks

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness import load_preset
+from harness.exits import ExitReason
 from harness.guards import Guard
 from harness.guards.cycle import Cycle
 from harness.guards.no_progress import NoProgress
@@ -21,7 +22,6 @@ from harness.guards.text_loop import TextLoop
 from harness.guards.tool_spin import ToolSpin
 from harness.guards.transient_errors import TransientErrors
 from harness.loop import run_episode
-from harness.trace import ExitReason
 from harness.turns import prepare
 from tests.examples import call, scenario, signals, step
 

@@ -18,7 +18,7 @@ from harness.agent_tools import Tool
 from harness.openai_llm import OpenAILLM
 from harness.record import recording
 from harness.scenario import Scenario
-from harness.trace import Decision
+from harness.verdicts import Decision
 from tests.live import serve
 
 pytestmark = [

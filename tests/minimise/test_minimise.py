@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
+from harness.exits import ExitReason
 from harness.export.files import plain, write_scenarios
 from harness.files import bundled_scenarios, load, load_one
 from harness.guards import Guard, guard_class
@@ -17,7 +18,6 @@ from harness.minimise import Minimised, minimise
 from harness.minimise.ending import ending_of, replayed
 from harness.preset import DEFAULTS, Preset, load_preset
 from harness.scenario import Scenario
-from harness.trace import ExitReason
 from tests.examples import call, preset, scenario, step
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from harness import Preset, load_preset
+from harness.exits import ExitReason
 from harness.guards import built_in
 from harness.preset import DEFAULTS, bundled
 from harness.testing import RELATIONS, check_guard, check_laws, check_metamorphic, made_scenarios
-from harness.trace import ExitReason
 
 
 def guard(kind: str):

@@ -18,7 +18,7 @@ from harness.decide import decide, rank
 from harness.errors import PresetError
 from harness.guards import catalogue, guard_class, lent
 from harness.history import History
-from harness.trace import Condition
+from harness.verdicts import Condition
 from tests.testing.test_page import FILES
 
 SCENARIO = {

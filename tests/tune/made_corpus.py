@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.exits import ExitReason
 from harness.guards import Guard
 from harness.preset import guard_data
 from harness.task import Limits
-from harness.trace import ExitReason
 from harness.tune.corpus import Corpus, Readings
 from harness.tune.readings import Signals, structure
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
+from harness.exits import ExitReason
 from harness.guards.max_iterations import MaxIterations
 from harness.guards.repetition import Repetition
 from harness.guards.spin import Spin
 from harness.guards.tool_spin import ToolSpin
-from harness.trace import ExitReason
 from harness.tune import attribution
 from harness.tune.attribution import MEASURES, attribute, runners_up, shapley, whole_units
 from harness.tune.sweep import exits

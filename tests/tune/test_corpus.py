@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from harness.exits import ExitReason
 from harness.guards import guard_class
 from harness.mechanisms import Judge, Mechanisms
 from harness.preset import Preset
 from harness.store.database import Store
-from harness.trace import ExitReason
 from harness.tune.corpus import read
 from harness.tune.readings import structure
 from tests.examples import call, scenario, step

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
+from harness.exits import ExitReason
 from harness.guards.max_iterations import MaxIterations
 from harness.guards.spin import Spin
-from harness.trace import ExitReason
 from harness.tune.curves import FINISHED, curves, incidence
 from harness.tune.sweep import exits
 from tests.examples import preset

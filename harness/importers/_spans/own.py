@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness import conventions as names
+from harness.exits import ExitReason
 from harness.ids import span_order
 from harness.importers._base import Place
 from harness.importers._spans.node import Kind, Node
 from harness.importers._spans.span import Span
-from harness.trace import ExitReason
 
 _NUMBER = f"{names.ITERATION}number"
 _SCORE = f"{names.ITERATION}score"
