@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "guard-harness-hypothesis"
 # Slow machines are no failures.
 settings.register_profile("harness", deadline=None)
 settings.load_profile("harness")
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell starts jobs in the background so; what tests start and interrupt would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from harness.llm import ScriptedLLM
 from harness.mechanisms import Mechanisms
 from harness.preset import Preset
 from harness.session import Session
-from tests.examples import run, scenario, turns
+from tests.examples import call, run, scenario, turns
 
 
 def under(guards: dict[str, Guard] | None = None, **mechanisms: Any) -> Preset:
@@ -74,3 +74,12 @@ def live(
 def feed(session: Session, steps: Sequence[dict[str, Any]], **fields: Any) -> list[str]:
     """Take the steps in; the names of the decisions."""
     return [session.step(turn).name for turn in turns(steps, **fields)]
+
+
+#: A step that reads; a phase that wants one file, two phases; what a judge says of them.
+READ = call("read", {"path": "a"}, "text")
+FILE = {"id": "f", "kind": "file_exists", "path": "a.md"}
+ONE = [{"id": "p", "checks": [FILE]}]
+TWO = [*ONE, {"id": "q", "checks": [{"id": "g", "kind": "file_exists", "path": "b.md"}]}]
+DONE = judged(True, phase_done=True, score=0.9)
+NOT_YET = judged(phase_done=False, score=0.5)
