@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 from pathlib import Path
 
-from harness.filelocks import ProcessLock
+from harness.filelocks import ProcessLock, check_folder
 
 #: How long to wait for others who write the same file; each of them takes milliseconds.
 WAIT_S = 10.0
@@ -31,6 +32,17 @@ class EpisodeFile:
         self._stamp: tuple[int, int, int] | None = None
         lock = self.path.with_name(f".{self.path.name}.lock")
         self._lock = ProcessLock(lock, wait_s=wait_s, stays=False, poll_s=0.005)
+
+    def check(self) -> None:
+        """Make sure that it can be written; nothing is made.
+
+        Raises:
+            OSError: It cannot.
+        """
+        folder = next(each for each in self.path.parents if each.exists())
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        check_folder(folder)
 
     def reserve(self, name: str) -> None:
         """Keep the place of an episode that begins now, before those that begin later."""

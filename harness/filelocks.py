@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from filelock import FileLock, Timeout
 
@@ -37,12 +38,7 @@ class ProcessLock:
             TimeoutError: Somebody else holds it for too long.
             OSError: Its file cannot be made.
         """
-        try:
-            self._lock.acquire(timeout=self._wait_s)
-        except Timeout:
-            raise TimeoutError(
-                f"{self._path}: held by another process for {self._wait_s:g} s"
-            ) from None
+        self._acquire()
         try:
             yield
         finally:
@@ -52,3 +48,29 @@ class ProcessLock:
                 with suppress(PermissionError):
                     self._path.unlink(missing_ok=True)
             self._lock.release()
+
+    def _acquire(self) -> None:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            # filelock takes a file that cannot be made for one that somebody is just removing.
+            if not self._path.exists():
+                check_folder(self._path.parent)
+        else:
+            return
+        try:
+            self._lock.acquire(timeout=self._wait_s)
+        except Timeout:
+            raise TimeoutError(
+                f"{self._path}: held by another process for {self._wait_s:g} s"
+            ) from None
+
+
+def check_folder(folder: Path) -> None:
+    """Make sure that files can be made in a folder; nothing is left there.
+
+    Raises:
+        OSError: They cannot.
+    """
+    with TemporaryFile(dir=folder):
+        pass

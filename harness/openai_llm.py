@@ -54,7 +54,8 @@ class ToolCall:
     """A call that a model asked for.
 
     Attributes:
-        args: The parsed arguments; the raw text where they are no JSON.
+        args: The parsed arguments; the raw text where they are no JSON, or no more than a text,
+            and always for a custom tool.
         valid: Whether the arguments are one JSON object.
     """
 
@@ -218,16 +219,25 @@ def calls_from(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     """
     found = []
     for call in message.get("tool_calls") or ():
-        function = call.get("function") or call.get("custom") or {}
+        custom = call.get("custom")
+        function = call.get("function") or custom or {}
         raw = function.get("arguments", function.get("input"))
-        try:
-            args = json.loads(raw) if isinstance(raw, str) and raw.strip() else raw or {}
-        except (ValueError, RecursionError):
-            args = raw
+        args = raw if custom and isinstance(raw, str) else _arguments(raw)
         found.append(
             ToolCall(call.get("id") or "", function.get("name") or "", args, isinstance(args, dict))
         )
     return tuple(found)
+
+
+def _arguments(raw: Any) -> Any:
+    if not isinstance(raw, str) or not raw.strip():
+        return raw or {}
+    try:
+        args = json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw
+    # A text in quotes must not look like one that is no JSON.
+    return raw if isinstance(args, str) else args
 
 
 def words(error: BaseException) -> str:

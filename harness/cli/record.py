@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Literal
 
@@ -13,8 +13,7 @@ import typer
 from harness.cli import terminal
 from harness.cli.child import run_child
 from harness.cli.terminal import counted
-from harness.errors import HarnessError
-from harness.record import Recorder, Tally, mode_of
+from harness.record import Recorder, Tally
 from harness.record.proxy import proxy
 
 #: So many drifts and misses are told one by one.
@@ -35,10 +34,6 @@ def record(
     as_json: bool,
 ) -> None:
     """Run, record or replay, and end with the program's exit code."""
-    if output.suffix != ".jsonl" and mode_of(mode) != "none":
-        raise HarnessError(f"record: --output: must end in .jsonl, found {str(output)!r}")
-    if output.is_dir() and mode_of(mode) != "none":
-        raise HarnessError(f"record: --output: {output} is a folder; name a file")
     recorder = Recorder(output, mode=mode, name=name, said=said, idle_s=idle, secrets=secrets)
     with proxy(recorder, os.environ, upstream) as variables:
         code = run_child("record", command, {**os.environ, **variables})
@@ -48,8 +43,8 @@ def record(
         # recording is not what it did; or nobody knows what it asked, and whom.
         code = 2
     if as_json:
-        terminal.json_line({"output": str(output), "mode": mode, "exit_code": code,
-                            **asdict(tally)})  # fmt: skip
+        counts = {each.name: getattr(tally, each.name) for each in fields(tally)}
+        terminal.json_line({"output": str(output), "mode": mode, "exit_code": code, **counts})
     else:
         for line in _words(tally, output):
             terminal.err().print(terminal.plain(f"harness: {line}"))
@@ -58,7 +53,12 @@ def record(
 
 def _words(tally: Tally, output: Path) -> Iterator[str]:
     """What came of it, a line each."""
-    if not tally.calls:
+    if tally.requests and not tally.calls and not tally.lost:
+        yield (
+            f"no model was asked: {counted(tally.requests, 'request')} came through the proxy, "
+            "none of a kind that is recorded"
+        )
+    elif not tally.requests:
         yield (
             "nothing came through the proxy: the program asked no model there; does its client "
             "read OPENAI_BASE_URL or ANTHROPIC_BASE_URL?"

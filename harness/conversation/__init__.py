@@ -6,7 +6,9 @@ The rules; the first that applies wins. A request goes on with an episode
 2. whose last request's messages begin its own (*prefix*; system messages left aside: work orders
    change them). Of several: one whose reply it repeats, then the longest, then the newest. A
    request that adds nothing goes on only after a failure, as a retry; after a reply it is a new
-   episode. Where the server keeps the history, the id of the reply before tells the same;
+   episode. After a reply that was left before its end it tells that the agent did not use what it
+   had got: that call has failed. Where the server keeps the history, the id of the reply before
+   tells the same;
 3. else, where the agent has shortened its history: whose last reply asked for a call of which it
    brings the result, if the call's id tells one episode from all others;
 4. else, where an idle time is set: the newest one, if that had a call no longer ago (*idle*). An
@@ -23,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from harness.conversation.episode import Asked, Conversation, Failed, Rule, step_of
+from harness.conversation.episode import CUT, Asked, Conversation, Failed, Rule, step_of
 from harness.conversation.messages import (
     goal_of,
     newest,
@@ -66,6 +68,8 @@ class Conversations:
         self._idle_ms = idle_ms
         self.all: list[Conversation] = []
         self._known: Known[Conversation] = Known()
+        #: Episodes whose last reply was left before its end, by their last request.
+        self._left: dict[tuple[str, ...], Conversation] = {}
 
     def begin(
         self, body: Mapping[str, Any], *, retry: bool, now_ms: int, episode: str | None = None
@@ -84,10 +88,15 @@ class Conversations:
         if episode is not None:
             found = next((c for c in reversed(self.all) if c.title == episode), None)
         else:
-            found = self._of_reply(body.get("previous")) or self._find(seen, talk, now_ms)
-            found = found or self._latest(now_ms)
+            found = self._of_reply(body.get("previous")) or self._left.get(seen)
+            found = found or self._find(seen, talk, now_ms) or self._latest(now_ms)
         if found is None:
             found = self._new(talk, episode)
+        if found.cut:
+            self._left.pop(found.seen, None)
+            if self._repeats(found, seen, body.get("previous")):
+                found.disuse()
+            found.cut = False
         kept = bool(body.get("previous")) and found.reply_id == body["previous"]
         if kept:
             before = found.seen[: -len(seen)] if found.failed else (*found.seen, found.echo or "")
@@ -115,7 +124,11 @@ class Conversations:
         found.add(answer, step_of(asked, answer, self._said, now_ms))
         found.echo = None if answer.message is None else print_of(answer.message)
         found.failed = reply.error is not None
-        found.reply_id = found.reply_id if found.failed else reply_id
+        found.cut = not found.failed and reply.finish_reason == CUT
+        if not found.failed:
+            found.earlier_id, found.reply_id = found.reply_id, reply_id
+        if found.cut:
+            self._left[found.seen] = found
         found.ended_ms, found.in_flight = now_ms, False
         self._known.put(found, found.seen)
 
@@ -133,7 +146,14 @@ class Conversations:
     def _of_reply(self, previous: str | None) -> Conversation | None:
         if not previous:
             return None
-        return next((c for c in reversed(self.all) if c.reply_id == previous), None)
+        return next((c for c in reversed(self.all) if previous in c.ids), None)
+
+    @staticmethod
+    def _repeats(found: Conversation, seen: tuple[str, ...], previous: str | None) -> bool:
+        """Whether a request is the last one again."""
+        if previous:
+            return found.earlier_id == previous and found.seen[-len(seen) :] == seen
+        return found.seen == seen
 
     def _find(
         self, seen: tuple[str, ...], talk: Sequence[Mapping[str, Any]], now_ms: int
@@ -178,13 +198,13 @@ class Conversations:
         said, history = said_in(new), len(new) < len(talk)
         results = [m for m in new if m.get("role") == "tool"]
         asked = replace(asked, results=tuple(map(text_of, results)))
-        if not found.steps:
+        if found.asked is None:
             # The first message is the goal; a history before it is another episode's.
             return replace(asked, user=said or None if history else None, joined=False)
-        gap = max(0, asked.began_ms - found.ended_ms)
-        calls = found.steps[-1].get("calls") or []
+        gap = 0 if found.in_flight else max(0, asked.began_ms - found.ended_ms)
+        calls = [] if found.in_flight else found.steps[-1].get("calls") or []
         found.bring(results, self._failed)
-        if not said:
+        if calls and not said:
             # Run one after another or at once: the batch took the whole gap.
             for call in calls:
                 call["ms"] = gap

@@ -16,6 +16,10 @@ from harness.trace import Reply
 #: By which rule the calls of an episode were put together; a tag of it says so.
 Rule = Literal["header", "prefix", "idle"]
 Failed = Callable[[str, str], bool]
+#: Finish reason of a reply that the agent stopped reading.
+CUT = "cut"
+#: Error of one that it did not even use.
+UNUSED = "left before its end, and asked for again"
 
 
 CallKey = tuple[str, int]
@@ -44,8 +48,10 @@ class Conversation:
         pending: Ids of the calls that the last reply asked for.
         open: Calls that no result has come for, with the number of their step.
         reply_id: Id of the last reply, by which a server that keeps conversations knows it.
+        earlier_id: The same of the one before.
         changed: Steps from this one on have changed since they were last written.
         asked: Its last request, as the agent made it.
+        cut: The agent stopped reading the last reply.
     """
 
     id: str
@@ -61,10 +67,17 @@ class Conversation:
     pending: list[str] = field(default_factory=list)
     open: dict[CallKey, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     reply_id: str | None = None
+    earlier_id: str | None = None
     in_flight: bool = False
     failed: bool = False
     changed: int = 0
     asked: Asked | None = None
+    cut: bool = False
+
+    @property
+    def ids(self) -> tuple[str | None, ...]:
+        """The replies that a next request may go on from."""
+        return (self.reply_id, self.earlier_id) if self.cut else (self.reply_id,)
 
     def head(self) -> dict[str, Any]:
         """The scenario without its steps."""
@@ -82,6 +95,15 @@ class Conversation:
         for key, call in zip(keys(self.pending), step.get("calls", ()), strict=True):
             self.open[key] = (len(self.steps), call)
         self.steps.append(step)
+
+    def disuse(self) -> None:
+        """The last reply was of no use to the agent: its call failed."""
+        reply = self.steps[-1]["reply"]
+        reply.pop("finish_reason")
+        reply["error"] = UNUSED
+        self.changed = min(self.changed, len(self.steps) - 1)
+        self.reply_id = self.earlier_id
+        self.failed, self.echo = True, None
 
     def bring(self, results: list[Mapping[str, Any]], failed: Failed | None) -> None:
         """Hand results to the calls that asked for them.

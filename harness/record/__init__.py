@@ -19,7 +19,8 @@ logged and never reaches the agent. Several processes may write one file.
 
 from __future__ import annotations
 
-from harness.record.recorder import HEADER, MODE_VARIABLE, MODES, Recorder, Tally, mode_of
+from harness.record.recorder import HEADER, MODE_VARIABLE, MODES, Recorder, mode_of
+from harness.record.tally import Tally
 from harness.record.transports import (
     AsyncRecordingTransport,
     RecordingTransport,

@@ -33,8 +33,8 @@ class Canned:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of the response. Clients must not try again what a recording does not hold."""
-        retry = {"x-should-retry": "false"} if self.status == MISSED else {}
+        """Of the response. Nothing else would come of another try, in a recording."""
+        retry = {"x-should-retry": "false"} if self.status >= 400 else {}
         return {"content-type": self.kind, "content-length": str(len(self.body)), **retry}
 
 
@@ -74,7 +74,7 @@ def played(
     """
     model = str(body.get("model") or "")
     recorded = place.step.reply
-    said = said_from(place.step, place.episode.id, place.number, model)
+    said = said_from(place.step, place.episode.id, place.number, body)
     status = _STATUS.fullmatch(recorded.error or "")
     raised = _RAISED.match(recorded.error or "")
     if status or raised:

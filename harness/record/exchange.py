@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,9 @@ from harness.wire import Format, answer_from, error_in, error_words, events_in
 if TYPE_CHECKING:
     from harness.record.recorder import Recorder
 
+_log = logging.getLogger("harness")
+#: Replies end in threads of their own.
+_LOCK = threading.Lock()
 _BLANK = re.compile(rb"\r?\n\r?\n")
 
 
@@ -100,6 +105,18 @@ class Exchange:
             answer = Answer(Reply("actor", "", self._model, error=f"unreadable: {problem}"))
         answer = replace(answer, reply=replace(answer.reply, request_hash=self._hash))
         self._recorder.finish(self._asked, answer, reply_id=data.get("id"))
+        self._tell(data.get("left_out") or ())
+
+    def _tell(self, left_out: Iterable[str]) -> None:
+        """What a reply held that a recording has no place for is counted, and told once."""
+        for name in left_out:
+            told = f"{name} of replies"
+            with _LOCK:
+                others = self._recorder.tally.others
+                others[told] += 1
+                first = others[told] == 1
+            if first:
+                _log.warning("recorder: %s cannot be recorded", told)
 
     def _read(self, *, cut: bool) -> tuple[dict[str, Any], str | None]:
         body = self._body()

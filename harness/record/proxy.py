@@ -7,9 +7,9 @@ provider says is passed on as it comes, chunk by chunk, with status and headers.
 from __future__ import annotations
 
 import logging
-from asyncio import CancelledError
+from asyncio import FIRST_COMPLETED, CancelledError, create_task, wait
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +21,15 @@ from harness.openai_llm import words
 from harness.record.canned import Canned, failure
 from harness.record.exchange import Exchange
 from harness.record.recorder import HEADER, Recorder
-from harness.server import Request, Response, StreamingResponse, application, serve
+from harness.server import (
+    ClientDisconnect,
+    Request,
+    Response,
+    StreamingResponse,
+    application,
+    past_other_proxies,
+    serve,
+)
 from harness.wire import Format, format_of
 from harness.wire.chat import CHAT
 
@@ -35,6 +43,8 @@ _OWN = frozenset((
 _OWN_BACK = _OWN - {"content-length", "accept-encoding"}
 #: Models think for minutes; only a provider that cannot be reached is given up.
 _TIMEOUT = httpx2.Timeout(None, connect=30)
+#: For a program that is no longer there.
+_NOBODY = Response(status_code=499)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ def proxy(
             found |= dict.fromkeys(each.variables, f"{url}/{each.name}{path}")
             if not recorder.records:
                 found.setdefault(each.key, environment.get(each.key) or "recorded")
-        yield found | _past_other_proxies(environment, url)
+        yield found | past_other_proxies(environment, url)
 
 
 def _base(provider: Provider, environment: Mapping[str, str], upstream: str | None) -> str:
@@ -103,18 +113,6 @@ def _base(provider: Provider, environment: Mapping[str, str], upstream: str | No
             f"{found!r}"
         )
     return found
-
-
-def _past_other_proxies(environment: Mapping[str, str], url: str) -> dict[str, str]:
-    """Without these a program behind a proxy would look for this machine there."""
-    if not any(environment.get(name) for name in _PROXY_VARIABLES):
-        return {}
-    host = urlsplit(url).hostname
-    given = environment.get("no_proxy") or environment.get("NO_PROXY")
-    return dict.fromkeys(("no_proxy", "NO_PROXY"), f"{given},{host}" if given else str(host))
-
-
-_PROXY_VARIABLES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
 
 class _Proxy:
@@ -139,13 +137,18 @@ class _Proxy:
 
     async def answer(self, request: Request) -> Response:
         """Answer one request."""
-        name, _, rest = request.url.path.lstrip("/").partition("/")
+        # As it came: %2F is no slash.
+        path = request.scope["raw_path"].decode("latin-1")
+        name, _, rest = path.lstrip("/").partition("/")
         origin = self._origins.get(name)
         form = format_of(request.method, request.url.path) or CHAT
         if origin is None:
             names = ", ".join(f"/{each}" for each in self._origins)
             return _canned(form, failure(form, 404, f"harness record: paths begin with {names}"))
-        content = await request.body()
+        try:
+            content = await request.body()
+        except ClientDisconnect:
+            return _NOBODY
         target = f"{origin}/{rest}" + (f"?{request.url.query}" if request.url.query else "")
         known = self._recorder.begin(request.method, target, request.headers, content)
         if isinstance(known, Canned):
@@ -157,7 +160,7 @@ class _Proxy:
         # Headers as they come; the client would add its own.
         sent = httpx2.Request(request.method, target, headers=head, content=content)
         try:
-            response = await self._client.send(sent, stream=True)
+            response = await self._send(sent, request, known)
         except httpx2.HTTPError as error:
             # Without user and password, which an address may have.
             scheme, _, place = origin.partition("://")
@@ -166,17 +169,46 @@ class _Proxy:
             if known is not None:
                 known.refuse(f"HTTP 502: {told}")
             return _canned(form, failure(form, 502, told))
-        except BaseException as error:
-            if known is not None:
-                known.fail(error)
+        except CancelledError:
+            _leave(known)
             raise
-        return _Passed(response, known)
+        return _NOBODY if response is None else _Passed(response, known)
+
+    async def _send(
+        self, sent: httpx2.Request, request: Request, exchange: Exchange | None
+    ) -> httpx2.Response | None:
+        """Ask the provider for as long as the program waits; ``None`` where it went away."""
+
+        async def leaving() -> None:
+            await request.receive()
+            # Noted at once: the program may be about to ask again.
+            _leave(exchange)
+
+        asking, left = create_task(self._client.send(sent, stream=True)), create_task(leaving())
+        try:
+            await wait((asking, left), return_when=FIRST_COMPLETED)
+        finally:
+            left.cancel()
+            if not asking.done():
+                asking.cancel()
+        with suppress(CancelledError):
+            return await asking
+        return None
+
+
+def _leave(exchange: Exchange | None) -> None:
+    """The program went away: with a part of a stream, of which it may make use, or with nothing."""
+    if exchange is not None and exchange.streams:
+        exchange.done(cut=True)
+    elif exchange is not None:
+        exchange.fail(ConnectionAbortedError("the program did not wait for the answer"))
 
 
 class _Passed(StreamingResponse):
     """A provider's response, passed on as it comes."""
 
     def __init__(self, response: httpx2.Response, exchange: Exchange | None) -> None:
+        self._response, self._exchange = response, exchange
         self._chunks = _chunks(response, exchange)
         super().__init__(self._chunks, status_code=response.status_code)
         self.raw_headers = _kept(response.headers.raw)
@@ -188,8 +220,14 @@ class _Passed(StreamingResponse):
             # The provider went away in the middle; so does this, and the program sees the same.
             _log.warning("record: a response broke off: %s", words(error))
         finally:
-            # The program may have gone away between two chunks.
+            # The program may have gone away between two chunks, or before the first.
             await self._chunks.aclose()
+            await self._response.aclose()
+
+    async def listen_for_disconnect(self, receive: Any) -> None:
+        """Wait until the program goes away, and note it before anything else happens."""
+        await super().listen_for_disconnect(receive)
+        _leave(self._exchange)
 
 
 async def _chunks(response: httpx2.Response, exchange: Exchange | None) -> AsyncGenerator[bytes]:
@@ -216,15 +254,12 @@ async def _chunks(response: httpx2.Response, exchange: Exchange | None) -> Async
         if held is not None:
             yield held
     except (GeneratorExit, CancelledError):
-        if exchange is not None:
-            exchange.done(cut=True)
+        _leave(exchange)
         raise
     except httpx2.HTTPError as error:
         if exchange is not None:
             exchange.fail(error)
         raise
-    finally:
-        await response.aclose()
 
 
 def _kept(head: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -7,9 +7,7 @@ import logging
 import os
 import threading
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -23,6 +21,7 @@ from harness.record.canned import MISSED, Canned, failure, models, played
 from harness.record.exchange import Exchange
 from harness.record.framing import request_hash
 from harness.record.shelf import Shelf
+from harness.record.tally import Tally
 from harness.redact import Redactor
 from harness.text import mended
 from harness.trace import Reply
@@ -42,37 +41,6 @@ MODES = {
     "new_episodes": "answer what is recorded, record the rest",
     "all": "record everything anew, as further episodes",
 }
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a recorder did.
-
-    Attributes:
-        calls: Model calls, of whatever end.
-        recorded: Those of them that went to a model and were recorded.
-        retried: Those of them that a client repeated by itself, so that they are no further steps.
-        answered: Those that the recording answered.
-        episodes: Recorded episodes by the rule that put their calls together.
-        drifted: Answered requests that differ from the recorded ones, in words.
-        missed: Requests that the recording could not answer, in words.
-        lost: Calls that could not be recorded; ``cause`` says why the first could not.
-        others: Requests, as ``POST /v1/embeddings``, that are no model calls of a kind that is
-            recorded, and were passed on.
-        refused: The same in a replay, where they cannot be answered.
-    """
-
-    calls: int = 0
-    recorded: int = 0
-    retried: int = 0
-    answered: int = 0
-    episodes: Counter[str] = field(default_factory=Counter)
-    drifted: list[str] = field(default_factory=list)
-    missed: list[str] = field(default_factory=list)
-    lost: int = 0
-    cause: str | None = None
-    others: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
 
 
 def mode_of(given: str | None) -> str:
@@ -102,7 +70,7 @@ class Recorder:
 
     Raises:
         HarnessError: A mode that does not exist, a file of patterns or a recording that cannot be
-            used.
+            used, a file that cannot be written or does not end in ``.jsonl``.
     """
 
     def __init__(
@@ -129,6 +97,8 @@ class Recorder:
         self.path = Path(path)
         self.tally = Tally()
         self._file = EpisodeFile(path)
+        if mode != "none":
+            _check(self.path, self._file if self.records else None)
         self._redactor = Redactor(secrets)
         self._redactor.learn(os.environ)
         self._shelf = Shelf(self.path, self._redactor.text) if found and mode != "all" else None
@@ -139,6 +109,8 @@ class Recorder:
         self._live: set[Conversation] = set()
         self._ended: dict[Conversation, Asked] = {}
         self._encoded: dict[Conversation, list[str]] = {}
+        #: Calls that are lost for good, and those that wait for a file that can be written again.
+        self._gone = self._waiting = 0
         self._lock = threading.Lock()
 
     def begin(
@@ -160,6 +132,7 @@ class Recorder:
         form = format_of(method, parts.path)
         try:
             with self._lock:
+                self.tally.requests += 1
                 self._redactor.learn(headers)
                 self._redactor.learn(dict(parse_qsl(parts.query)))
                 body = mended(json.loads(content)) if form is not None else None
@@ -183,8 +156,7 @@ class Recorder:
             with self._lock:
                 now_ms = self._clock.now_ms()
                 self._talks.finish(asked, answer, now_ms=now_ms, reply_id=reply_id)
-                self._write(asked.conversation)
-                self.tally.recorded += 1
+                self._write(asked.conversation, ended=1)
                 # A call that ends for the second time was made again by the client itself.
                 self.tally.retried += self._ended.get(asked.conversation) is asked
                 self._ended[asked.conversation] = asked
@@ -193,8 +165,15 @@ class Recorder:
             _log.warning("recorder: a reply could not be recorded", exc_info=True)
 
     def _lose(self, problem: Exception) -> None:
-        self.tally.lost += 1
-        self.tally.cause = self.tally.cause or words(problem)
+        self._gone += 1
+        self._count(problem)
+
+    def _count(self, problem: Exception | None) -> None:
+        self.tally.lost = self._gone + self._waiting
+        if not self.tally.lost:
+            self.tally.cause = None
+        elif problem is not None:
+            self.tally.cause = self.tally.cause or words(problem)
 
     def _take(
         self, form: Format, headers: Mapping[str, str], body: Mapping[str, Any]
@@ -224,7 +203,7 @@ class Recorder:
         self, shelf: Shelf, form: Format, asked: Asked, body: Mapping[str, Any], hashed: str
     ) -> Canned | None:
         """The recorded answer, or that there is none; ``None`` where a model may be asked."""
-        place = shelf.place(asked)
+        place = shelf.place(asked, hashed)
         if place is not None:
             self.tally.drifted += filter(None, [shelf.drift(asked, place, hashed)])
             self.tally.answered += 1
@@ -254,7 +233,7 @@ class Recorder:
                 call.update({key: old[key] for key in old.keys() - _RESULT})
 
     def _other(self, method: str, path: str) -> Canned | None:
-        asked = f"{method} {path}"
+        asked = self._redactor.text(f"{method} {path}")
         if not self.records:
             if self._shelf is not None and method == "GET" and path.endswith("/models"):
                 return models(self._shelf.models)
@@ -263,15 +242,39 @@ class Recorder:
         if method == "POST":
             self.tally.others[asked] += 1
             if self.tally.others[asked] == 1:
-                _log.warning("recorder: calls of %s are not recorded", path)
+                _log.warning("recorder: calls of %s are not recorded", self._redactor.text(path))
         return None
 
-    def _write(self, found: Conversation) -> None:
+    def _write(self, found: Conversation, *, ended: int = 0) -> None:
+        """Bring the file up to date, now or, where it cannot be written, with the next call."""
         steps = self._encoded.setdefault(found, [])
         kept = min(found.changed, len(steps), len(found.steps))
         fresh = found.steps[kept:]
         steps[kept:] = [as_json(self._redactor.value(step)) for step in fresh]
         found.changed = len(found.steps)
-        if steps:
-            head = as_json(self._redactor.value(found.head()))
+        if not steps:
+            return
+        head = as_json(self._redactor.value(found.head()))
+        self._waiting += ended
+        try:
             self._file.put(found.id, f'{head[:-1]},"steps":[{",".join(steps)}]}}')
+        except OSError as problem:
+            self._count(problem)
+            _log.warning("recorder: a call could not be recorded so far", exc_info=True)
+        else:
+            self.tally.recorded += self._waiting
+            self._waiting = 0
+            self._count(None)
+
+
+def _check(path: Path, file: EpisodeFile | None) -> None:
+    """Refuse what cannot be recorded into, before anything runs."""
+    if path.suffix != ".jsonl":
+        raise HarnessError(f"recording {path}: its name must end in .jsonl")
+    if path.is_dir():
+        raise HarnessError(f"recording {path}: is a folder; name a file")
+    try:
+        if file is not None:
+            file.check()
+    except OSError as error:
+        raise HarnessError(f"recording {path}: cannot be written: {error.strerror}") from None

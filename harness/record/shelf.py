@@ -35,9 +35,11 @@ class Place:
 class Shelf:
     """The episodes of a recording, each taken by one conversation.
 
-    A conversation takes the first free episode that its header names, else the first free one
-    with its goal, and its n-th request gets the n-th step. Episodes that idle time put together
-    are one after another what a program without shared histories asks: they are played in order.
+    A conversation takes a free episode that its header names, else a free one with its goal: the
+    first of those whose first request is most like its own in what else it says (system prompt,
+    tools, model, settings). Its n-th request gets the n-th step. Episodes that idle time put
+    together are one after another what a program without shared histories asks: they are played in
+    order.
 
     Args:
         path: The recording.
@@ -63,10 +65,15 @@ class Shelf:
         steps = (step for each in self._all for step in each.steps)
         return list(dict.fromkeys(step.reply.model for step in steps if step.reply.model))
 
-    def place(self, asked: Asked) -> Place | None:
-        """The recorded step that answers a request; the same again for its retries."""
+    def place(self, asked: Asked, hashed: str) -> Place | None:
+        """The recorded step that answers a request; the same again for its retries.
+
+        Args:
+            asked: The request.
+            hashed: What else it says (``harness.record.framing``).
+        """
         if asked not in self._places:
-            found = self._find(asked.conversation)
+            found = self._find(asked.conversation, hashed)
             if found is None:
                 return None
             self._places[asked] = found
@@ -76,25 +83,26 @@ class Shelf:
         """The episode that a conversation plays."""
         return self._taken.get(conversation)
 
-    def _find(self, found: Conversation) -> Place | None:
+    def _find(self, found: Conversation, hashed: str) -> Place | None:
         if found not in self._taken:
-            self._taken[found] = self._take(found)
+            self._taken[found] = self._take(found, hashed)
         episode, number = self._taken[found], len(found.steps) + 1
         if episode is not None and number <= len(episode.steps):
             return Place(episode, number)
         return self._order.pop(0) if self._order else None
 
-    def _take(self, found: Conversation) -> Scenario | None:
-        goal = self._told(found.goal)
-        for each in self._free:
-            if found.title is not None:
-                fits = found.title in (each.title, each.id)
-            else:
-                fits = same(each.goal).strip() == goal
-            if fits:
-                self._free.remove(each)
-                return each
-        return None
+    def _take(self, found: Conversation, hashed: str) -> Scenario | None:
+        if found.title is not None:
+            fit = [each for each in self._free if found.title in (each.title, each.id)]
+        else:
+            goal = self._told(found.goal)
+            fit = [each for each in self._free if same(each.goal).strip() == goal]
+        if not fit:
+            return None
+        # Agents with one task tell themselves apart by what else they say. Of equals the first.
+        best = min(fit, key=lambda each: len(changed(_first_hash(each), hashed)))
+        self._free = [each for each in self._free if each is not best]
+        return best
 
     def drift(self, asked: Asked, place: Place, hashed: str) -> str | None:
         """How a request differs from the recorded one, in words; ``None`` where it does not.
@@ -153,6 +161,10 @@ class Shelf:
 
     def _told(self, text: str) -> str:
         return same(self._clean(text)).strip()
+
+
+def _first_hash(episode: Scenario) -> str | None:
+    return episode.steps[0].reply.request_hash if episode.steps else None
 
 
 def _difference(recorded: str, asked: str) -> str:

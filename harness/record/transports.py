@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from harness.errors import ReplayMiss
+from harness.errors import HarnessError, ReplayMiss
 from harness.record.canned import Canned
 from harness.record.exchange import Exchange
 from harness.record.recorder import Recorder, mode_of
+
+_log = logging.getLogger("harness")
 
 
 class RecordingTransport(httpx2.BaseTransport):
@@ -62,42 +65,78 @@ class AsyncRecordingTransport(httpx2.AsyncBaseTransport):
 
 
 @contextmanager
-def recording(path: str | Path, **options: Any) -> Iterator[Recorder]:
+def recording(recorder: Recorder | str | Path, **options: Any) -> Iterator[Recorder]:
     """Record every client of this process, also those made elsewhere, inside the block.
 
+    Clients are those on ``httpx2``, as ``openai`` 3.x makes them. Where none of them asked a model,
+    a warning is logged at the end of the block.
+
     Args:
-        path: The ``.jsonl`` file; lines that are there already stay.
-        options: As for ``Recorder``.
+        recorder: The path of the ``.jsonl`` file, in which lines that are there stay; or a
+            recorder, whose mode counts.
+        options: As for ``Recorder``; none beside a recorder.
 
     Raises:
-        HarnessError: A file of patterns that cannot be used.
+        HarnessError: What ``Recorder`` refuses, or options beside a recorder.
     """
-    with _patched(Recorder(path, **options)) as recorder:
-        yield recorder
+    with _patched(_recorder("recording", recorder, options)) as made:
+        yield made
+    if _untouched(made):
+        _log.warning("%s", _unasked("recording", made))
 
 
 @contextmanager
-def cassette(path: str | Path, mode: str | None = None, **options: Any) -> Iterator[Recorder]:
+def cassette(
+    recorder: Recorder | str | Path, mode: str | None = None, **options: Any
+) -> Iterator[Recorder]:
     """Answer every client of this process from a recording, inside the block.
 
-    What the recording does not hold is answered with an error (404) that names the nearest
-    recording, and raises at the end of the block, unless something else does.
+    Clients are those on ``httpx2``, as ``openai`` 3.x makes them; others ask their model. What the
+    recording does not hold is answered with an error (404) that names the nearest recording, and
+    raises at the end of the block, unless something else does.
 
     Args:
-        path: The recording.
+        recorder: The path of the recording; or a recorder, whose mode counts.
         mode: One of ``MODES``; left out: as ``HARNESS_RECORD_MODE`` says, else ``none``.
-        options: As for ``Recorder``.
+        options: As for ``Recorder``; neither they nor a mode stand beside a recorder.
 
     Raises:
-        HarnessError: A mode that does not exist, or a recording that cannot be used.
+        HarnessError: What ``Recorder`` refuses, a mode or options beside a recorder; or no client
+            asked a model.
         ReplayMiss: Something was asked that is not recorded.
     """
-    with _patched(Recorder(path, mode=mode_of(mode), **options)) as recorder:
-        yield recorder
-    missed = recorder.tally.missed
+    if not isinstance(recorder, Recorder):
+        options["mode"] = mode_of(mode)
+    elif mode is not None:
+        options["mode"] = mode
+    with _patched(_recorder("cassette", recorder, options)) as made:
+        yield made
+    missed = made.tally.missed
     if missed:
         more = f" (and {len(missed) - 1} more requests)" if len(missed) > 1 else ""
         raise ReplayMiss(lambda: missed[0] + more)
+    if _untouched(made):
+        raise HarnessError(_unasked("cassette", made))
+
+
+def _recorder(what: str, given: Recorder | str | Path, options: Mapping[str, Any]) -> Recorder:
+    if not isinstance(given, Recorder):
+        return Recorder(given, **options)
+    if options:
+        raise HarnessError(f"{what}: {', '.join(options)}: say it to the Recorder that is given")
+    return given
+
+
+def _untouched(recorder: Recorder) -> bool:
+    return not recorder.tally.calls and not recorder.tally.lost
+
+
+def _unasked(what: str, recorder: Recorder) -> str:
+    return (
+        f"{what} {recorder.path}: no model was asked through it; it sees clients on httpx2 only, "
+        "as openai 3.x makes them, and others go to their provider; for those there is harness "
+        "record"
+    )
 
 
 @contextmanager

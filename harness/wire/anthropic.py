@@ -1,7 +1,7 @@
 """Anthropic's Messages, ``POST .../v1/messages``, read as chat completions and written again.
 
 Token counts: ``input_tokens`` leaves cached ones out, unlike chat completions' ``prompt_tokens``.
-Thinking and what tools of the server did are not kept.
+Thinking, citations and what tools of the server did are not kept.
 """
 
 from __future__ import annotations
@@ -12,14 +12,26 @@ from typing import Any
 
 from harness.scenario import Tokens
 from harness.wire.chat import completion
-from harness.wire.form import Format, Said, as_json, begins, event, message_of
+from harness.wire.errors import error_from
+from harness.wire.form import (
+    REASONING,
+    Format,
+    Said,
+    SaidCall,
+    as_json,
+    begins,
+    event,
+    finish_by_sequence,
+    message_of,
+    order_in,
+)
 
 _FINISH = {
     "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length",
     "refusal": "content_filter",
 }  # fmt: skip
-_STOP = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens",
-         "content_filter": "refusal"}  # fmt: skip
+_STOP = {"stop": "end_turn", "tool_calls": "tool_use", "function_call": "tool_use",
+         "length": "max_tokens", "content_filter": "refusal"}  # fmt: skip
 
 
 def _request(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,17 +76,34 @@ def _assistant(blocks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             raw = block.get("input")
             args = raw if isinstance(raw, str) else as_json(raw or {})
             name = str(block.get("name") or "")
-            calls.append({"id": str(block.get("id") or ""), "name": name, "arguments": args})
+            calls.append(SaidCall(str(block.get("id") or ""), name, args))
     return message_of("".join(text), calls)
 
 
 def _reply(data: Mapping[str, Any]) -> dict[str, Any]:
     if data.get("type") == "error":
         return {"error": data.get("error")}
-    finish = data.get("stop_reason")
+    finish, sequence = data.get("stop_reason"), data.get("stop_sequence")
+    if finish == "stop_sequence" and sequence and isinstance(sequence, str):
+        finish = finish_by_sequence(sequence)
     rest = {"id": data.get("id"), "model": data.get("model"), "usage": _usage(data.get("usage"))}
-    return completion(_assistant(_blocks(data.get("content"))), _FINISH.get(str(finish), finish),
-                      rest)  # fmt: skip
+    blocks = _blocks(data.get("content"))
+    return completion(_assistant(blocks), _FINISH.get(str(finish), finish), rest, _left_in(blocks))
+
+
+def _left_in(blocks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What a recording has no place for."""
+    kinds = []
+    for block in blocks:
+        kind = str(block.get("type"))
+        if kind == "tool_use":
+            kinds.append("call")
+        elif kind != "text":
+            yield REASONING if kind in ("thinking", "redacted_thinking") else kind
+        elif block.get("text"):
+            kinds.append("text")
+            yield from ["citations"] if block.get("citations") else []
+    yield from order_in(kinds)
 
 
 def _usage(usage: Any) -> dict[str, Any] | None:
@@ -121,6 +150,8 @@ def _add(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
         block["text"] = (block.get("text") or "") + str(delta.get("text") or "")
     elif delta.get("type") == "input_json_delta":
         block["input"] = (block.get("input") or "") + str(delta.get("partial_json") or "")
+    elif delta.get("type") == "citations_delta":
+        block["citations"] = [delta.get("citation")]
 
 
 def _counts(usage: Tokens | None) -> dict[str, int]:
@@ -134,12 +165,17 @@ def _counts(usage: Tokens | None) -> dict[str, int]:
     }
 
 
-def _message(said: Said, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
+def _message(said: Said, content: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "id": f"msg_{said.id}", "type": "message", "role": "assistant", "model": said.model,
-        "content": content, "stop_reason": stop, "stop_sequence": None,
+        "content": content, "stop_reason": None, "stop_sequence": None,
         "usage": _counts(said.usage),
     }  # fmt: skip
+
+
+def _stop(said: Said) -> dict[str, str | None]:
+    reason = "stop_sequence" if said.stop_sequence else _STOP.get(said.finish, said.finish)
+    return {"stop_reason": reason, "stop_sequence": said.stop_sequence}
 
 
 def _body(said: Said) -> dict[str, Any]:
@@ -148,7 +184,7 @@ def _body(said: Said) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
     content += [{"type": "tool_use", "id": c.id, "name": c.tool, "input": _object(c.arguments)}
                 for c in said.calls]  # fmt: skip
-    return _message(said, content, _STOP.get(said.finish, said.finish))
+    return {**_message(said, content), **_stop(said)}
 
 
 def _object(arguments: str) -> Any:
@@ -162,7 +198,7 @@ def _events(said: Said, request: Mapping[str, Any]) -> Iterator[bytes]:
     def made(kind: str, **data: Any) -> bytes:
         return event({"type": kind, **data}, kind)
 
-    yield made("message_start", message=_message(said, [], None))
+    yield made("message_start", message=_message(said, []))
     blocks: list[tuple[dict[str, Any], dict[str, Any]]] = []
     if said.text:
         blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": said.text}))
@@ -176,14 +212,14 @@ def _events(said: Said, request: Mapping[str, Any]) -> Iterator[bytes]:
     if said.error is not None:
         yield event(_failure(500, said.error), "error")
         return
-    stop = {"stop_reason": _STOP.get(said.finish, said.finish), "stop_sequence": None}
-    yield made("message_delta", delta=stop, usage=_counts(said.usage))
+    yield made("message_delta", delta=_stop(said), usage=_counts(said.usage))
     yield made("message_stop")
 
 
-def _failure(status: int, message: str) -> dict[str, Any]:
+def _failure(status: int, words: str) -> dict[str, Any]:
+    message, marks = error_from(words)
     kind = "api_error" if status >= 500 else "invalid_request_error"
-    return {"type": "error", "error": {"type": kind, "message": message}}
+    return {"type": "error", "error": {"type": marks.get("type", kind), "message": message}}
 
 
 MESSAGES = Format(

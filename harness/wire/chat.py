@@ -9,7 +9,23 @@ from typing import Any
 from harness.openai_llm import Answer, calls_from, usage_from
 from harness.scenario import Tokens
 from harness.trace import Reply
-from harness.wire.form import Format, Said, as_json, event, message_of
+from harness.wire.errors import error_from
+from harness.wire.form import (
+    REASONING,
+    Format,
+    Said,
+    SaidCall,
+    as_json,
+    call_of,
+    event,
+    finish_with_refusal,
+    message_of,
+)
+
+#: Keys of a message that a recording keeps, or that say nothing.
+_KEPT = frozenset({"role", "name", "content", "refusal", "tool_calls", "function_call"})
+_CHOICES = "choices beyond the first"
+_REFUSAL = "refusal beside text"
 
 
 def answer_from(data: Mapping[str, Any], error: str | None, model: str) -> Answer:
@@ -23,6 +39,9 @@ def answer_from(data: Mapping[str, Any], error: str | None, model: str) -> Answe
     choice = (data.get("choices") or [{}])[0]
     message = choice.get("message") or {}
     text = message.get("content") or message.get("refusal") or ""
+    finish = choice.get("finish_reason")
+    if message.get("refusal") and not message.get("content"):
+        finish = finish_with_refusal(finish)
     if error is None and not choice:
         error = "the server sent no choice"
     reply = Reply(
@@ -30,14 +49,17 @@ def answer_from(data: Mapping[str, Any], error: str | None, model: str) -> Answe
         text=text if isinstance(text, str) else as_json(text),
         model=str(data.get("model") or model) or None,
         usage=usage_from(data.get("usage")),
-        finish_reason=choice.get("finish_reason"),
+        finish_reason=finish,
         error=error,
     )
     return Answer(reply, calls_from(message), None if error else {**message, "role": "assistant"})
 
 
 def completion(
-    message: Mapping[str, Any], finish: str | None, rest: Mapping[str, Any]
+    message: Mapping[str, Any],
+    finish: str | None,
+    rest: Mapping[str, Any],
+    left_out: Iterable[str] = (),
 ) -> dict[str, Any]:
     """A chat completion of one choice.
 
@@ -45,8 +67,10 @@ def completion(
         message: What the assistant said.
         finish: Why it ended.
         rest: ``id``, ``model``, ``usage``, ``error``; what is empty is left out.
+        left_out: What the reply held that a recording has no place for.
     """
-    found = {key: value for key, value in rest.items() if value}
+    named = {"left_out": sorted(set(left_out))}
+    found = {key: value for key, value in {**rest, **named}.items() if value}
     return {**found, "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
 
 
@@ -64,38 +88,101 @@ def usage_as(usage: Tokens | None) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
+def _request(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A request whose ``functions``, as they were called once, are tools."""
+    messages = [_with_calls(m) if isinstance(m, Mapping) else m for m in body.get("messages") or ()]
+    functions = [{"type": "function", "function": each} for each in body.get("functions") or ()]
+    return {**body, "messages": messages, "tools": body.get("tools") or functions}
+
+
+def _with_calls(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message whose function call or result is a tool's; the older ones have no ids."""
+    if message.get("role") == "function":
+        return {"role": "tool", "tool_call_id": "", "content": message.get("content")}
+    function = message.get("function_call")
+    if not isinstance(function, Mapping) or message.get("tool_calls"):
+        return dict(message)
+    rest = {key: value for key, value in message.items() if key != "function_call"}
+    return {**rest, "tool_calls": [{"id": "", "type": "function", "function": function}]}
+
+
+def _reply(data: Mapping[str, Any]) -> dict[str, Any]:
+    first, *others = data.get("choices") or [None]
+    if first is None:
+        return dict(data)
+    message = first.get("message") or {}
+    left = [*_left_in(first, message), *([_CHOICES] if others else ())]
+    made = completion(_with_calls(message), first.get("finish_reason"), {}, left)
+    return {**data, **made}
+
+
+def _left_in(choice: Mapping[str, Any], message: Mapping[str, Any]) -> Iterator[str]:
+    """What a recording has no place for, in a whole reply or in a part of one."""
+    for key in (key for key, value in message.items() if value and key not in _KEPT):
+        yield REASONING if key.startswith("reasoning") else key
+    if isinstance(message.get("content"), list):
+        yield "content in parts"
+    if message.get("content") and message.get("refusal"):
+        yield _REFUSAL
+    if choice.get("logprobs"):
+        yield "logprobs"
+
+
 def _streamed(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    text: list[str] = []
-    calls: dict[int, dict[str, str]] = {}
+    said: dict[str, str] = {"content": "", "refusal": ""}
+    calls: dict[int, SaidCall] = {}
+    left: list[str] = []
     finish = None
     for each in events:
         found.update({k: each[k] for k in ("id", "model", "usage", "error") if each.get(k)})
         for choice in each.get("choices") or ():
             if choice.get("index"):
+                left.append(_CHOICES)
                 continue
             finish = choice.get("finish_reason") or finish
             delta = choice.get("delta") or {}
-            text.append(delta.get("content") or delta.get("refusal") or "")
-            for part in delta.get("tool_calls") or ():
+            left += _left_in(choice, delta)
+            for key in said:
+                said[key] += delta.get(key) or ""
+            for part in _with_calls(delta).get("tool_calls") or ():
                 _add(calls, part)
-    return completion(message_of("".join(text), [calls[n] for n in sorted(calls)]), finish, found)
+    refused = bool(said["refusal"]) and not said["content"]
+    if said["refusal"] and not refused:
+        left.append(_REFUSAL)
+    text = said["refusal"] if refused else said["content"]
+    message = message_of(text, [calls[n] for n in sorted(calls)], refused=refused)
+    return completion(message, finish, found, left)
 
 
-def _add(calls: dict[int, dict[str, str]], part: Mapping[str, Any]) -> None:
-    call = calls.setdefault(part.get("index") or 0, {"id": "", "name": "", "arguments": ""})
-    function = part.get("function") or {}
-    call["id"] = part.get("id") or call["id"]
-    call["name"] += function.get("name") or ""
-    call["arguments"] += function.get("arguments") or ""
+def _add(calls: dict[int, SaidCall], part: Mapping[str, Any]) -> None:
+    at = part.get("index") or 0
+    call = calls.get(at) or SaidCall("", "", "")
+    inner = part.get("function") or part.get("custom") or {}
+    calls[at] = SaidCall(
+        part.get("id") or call.id,
+        call.tool + (inner.get("name") or ""),
+        call.arguments + (inner.get("arguments") or inner.get("input") or ""),
+        call.custom or part.get("type") == "custom" or "custom" in part,
+    )
+
+
+def _function_call(said: Said) -> dict[str, Any] | None:
+    """The one call of a reply, where it is a function call as they were once."""
+    if said.finish != "function_call" or not said.calls:
+        return None
+    return {"name": said.calls[0].tool, "arguments": said.calls[0].arguments}
 
 
 def _body(said: Said) -> dict[str, Any]:
     if said.error is not None:
         return failure(500, said.error)
-    calls = [{"id": c.id, "name": c.tool, "arguments": c.arguments} for c in said.calls]
-    message = message_of(said.text, calls)
-    message["content"] = said.text or (None if calls else "")
+    function = _function_call(said)
+    message = message_of(said.text, () if function else said.calls, refused=said.refused)
+    if not said.refused:
+        message["content"] = said.text or (None if said.calls else "")
+    if function:
+        message["function_call"] = function
     rest = {"id": f"chatcmpl-{said.id}", "object": "chat.completion", "model": said.model,
             "usage": usage_as(said.usage)}  # fmt: skip
     return {**completion(message, said.finish, rest), "created": 0}
@@ -108,13 +195,14 @@ def _events(said: Said, request: Mapping[str, Any]) -> Iterator[bytes]:
     def chunk(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
         return event({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
-    yield chunk({"role": "assistant", "content": ""})
+    yield chunk({"role": "assistant", "content": None if said.refused else ""})
     if said.text:
-        yield chunk({"content": said.text})
-    for index, call in enumerate(said.calls):
-        function = {"name": call.tool, "arguments": call.arguments}
-        part = {"index": index, "id": call.id, "type": "function", "function": function}
-        yield chunk({"tool_calls": [part]})
+        yield chunk({"refusal" if said.refused else "content": said.text})
+    function = _function_call(said)
+    if function:
+        yield chunk({"function_call": function})
+    for index, call in enumerate(() if function else said.calls):
+        yield chunk({"tool_calls": [{"index": index, **call_of(call)}]})
     if said.error is not None:
         yield event(failure(500, said.error))
         return
@@ -124,17 +212,23 @@ def _events(said: Said, request: Mapping[str, Any]) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def failure(status: int, message: str) -> dict[str, Any]:
-    """The body of an error, as OpenAI writes it."""
+def failure(status: int, words: str) -> dict[str, Any]:
+    """The body of an error, as OpenAI writes it.
+
+    Args:
+        status: Tells the type where the words do not.
+        words: As ``error_words`` makes them.
+    """
+    message, marks = error_from(words)
     kind = "server_error" if status >= 500 else "invalid_request_error"
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+    return {"error": {"message": message, "type": kind, "param": None, "code": None, **marks}}
 
 
 CHAT = Format(
     name="chat completions",
     route="/chat/completions",
-    request=dict,
-    reply=dict,
+    request=_request,
+    reply=_reply,
     streamed=_streamed,
     last=re.compile(rb"(?m)^data: ?\[DONE\]"),
     body=_body,

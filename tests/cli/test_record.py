@@ -37,6 +37,7 @@ PROGRAM = textwrap.dedent(
     """
 )
 REPLIES = (say("I look.", call("look", '{"at":"door"}', "c1")), say("It is open."))
+TALKS = PROGRAM.replace("sys.exit(3)", "sys.exit(0)")
 SAID = 'I look. [\'{"at":"door"}\']\nIt is open. []\n'
 
 
@@ -135,9 +136,9 @@ def test_a_program_that_looks_around_first_is_answered_without_a_provider(here: 
 
 
 def test_what_could_not_be_written_is_no_success(here: Path) -> None:
-    (here / "file").write_text("no folder")
+    breaks = "import pathlib; pathlib.Path('file').write_text('no folder')\n"
     with serving(*REPLIES) as server:
-        program = PROGRAM.replace("sys.exit(3)", "sys.exit(0)")
+        program = breaks + TALKS
         done = run(
             "-o", "file/a.jsonl", "--", sys.executable, "-c", program, "Open the door.",
             OPENAI_BASE_URL=server.url, OPENAI_API_KEY=KEY,
@@ -151,7 +152,7 @@ def test_a_folder_is_no_recording(here: Path) -> None:
     (here / "a.jsonl").mkdir()
     done = run("-o", "a.jsonl", "--", sys.executable, "-c", "print('ran')")
     assert (done.returncode, done.stdout, done.stderr) == (
-        2, "", "harness: record: --output: a.jsonl is a folder; name a file\n",
+        2, "", "harness: recording a.jsonl: is a folder; name a file\n",
     )  # fmt: skip
 
 
@@ -212,7 +213,7 @@ def test_a_signal_while_the_program_starts_reaches_it(here: Path) -> None:
         (["--", "no-such-program"], "cannot run no-such-program: No such file"),
         (["--mode", "nine", "--", "true"], "record: mode: found 'nine'"),
         (["--mode", "none", "--", "true"], "recording.jsonl: there is none, and mode none never"),
-        (["-o", "a.txt", "--", "true"], "--output: must end in .jsonl, found 'a.txt'"),
+        (["-o", "a.txt", "--", "true"], "recording a.txt: its name must end in .jsonl"),
         (["--upstream", "host:1", "--", "true"], "address of openai must be http:// or https://"),
         (["--secrets", "no.toml", "--", "true"], "secrets no.toml: cannot be read"),
     ],

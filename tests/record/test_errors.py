@@ -9,7 +9,7 @@ import httpx2
 import openai
 import pytest
 
-from harness import load_preset, prepare, run_episode
+from harness import HarnessError, load_preset, prepare, run_episode
 from harness.clock import VirtualClock
 from harness.record import Recorder, RecordingTransport
 from tests.openai_server import KEY, call, say, serving
@@ -110,10 +110,55 @@ def test_whatever_a_server_sends_reaches_the_agent(tmp_path: Path, raw: Any, err
 def test_a_recorder_that_cannot_write_leaves_the_agent_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "file").write_text("no folder")
-    with serving(*REPLIES) as server, client_of(server, tmp_path / "file" / "a.jsonl") as client:
+    path = tmp_path / "folder" / "a.jsonl"
+    recorder = Recorder(path)
+    path.parent.write_text("no folder")
+    with serving(*REPLIES) as server, client_of(server, recorder) as client:
         assert agent(client)[-1]["content"] == "It is open."
     assert "could not be recorded" in caplog.text
+    assert (recorder.tally.calls, recorder.tally.recorded, recorder.tally.lost) == (3, 0, 3)
+
+
+def test_what_could_not_be_written_goes_in_with_the_next_call(tmp_path: Path) -> None:
+    path, away = tmp_path / "folder" / "a.jsonl", tmp_path / "away"
+    recorder, told = Recorder(path), []
+    with (
+        serving(*(say(f"R{n}") for n in range(4))) as server,
+        client_of(server, recorder) as client,
+    ):
+        talk: list[Any] = list(START)
+        for number in range(4):
+            if number == 1:
+                path.parent.rename(away)
+                path.parent.write_text("no folder")
+            if number == 2:
+                path.parent.unlink()
+                away.rename(path.parent)
+            talk += [ask(client, talk), {"role": "user", "content": f"U{number}"}]
+            told.append((recorder.tally.recorded, recorder.tally.lost))
+    (found,) = recorded(path)
+    assert [(s.user, s.reply.text) for s in found.steps] == [
+        (None, "R0"), ("U0", "R1"), ("U1", "R2"), ("U2", "R3"),
+    ]  # fmt: skip
+    assert (told, recorder.tally.cause) == ([(1, 0), (1, 1), (3, 0), (4, 0)], None)
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("file/a.jsonl", "Not a directory"),
+        ("file/deep/a.jsonl", "Not a directory"),
+        pytest.param("/proc/a.jsonl", "No such file or directory", marks=pytest.mark.skipif(
+            not Path("/proc/self").exists(), reason="needs /proc")),
+    ],
+)  # fmt: skip
+def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(
+    tmp_path: Path, place: str, reason: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(HarnessError, match=f"a.jsonl: cannot be written: {reason}"):
+        Recorder(tmp_path / place)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_other_routes_are_none_of_its_business(

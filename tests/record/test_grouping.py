@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,37 @@ def test_agents_within_one_episode(tmp_path: Path) -> None:
     (found,) = recorded(path)
     assert [c.result for s in found.steps for c in s.calls] == ["planned", "worked"]
     assert [s.nudge for s in found.steps] == [None, "Work on it.", None, None]
+
+
+def test_calls_at_once_within_one_episode(tmp_path: Path) -> None:
+    """None has an answer when the next begins; each says what was asked, and no time is idle."""
+    path = tmp_path / "a.jsonl"
+    clock = VirtualClock()
+    clock.advance(5000)
+    came = {name: threading.Event() for name in "abc"}
+    go = {name: threading.Event() for name in "abc"}
+
+    def script(body: dict[str, Any]) -> dict[str, Any]:
+        name = body["messages"][0]["content"]
+        came[name].set()
+        assert go[name].wait(60)
+        return say(f"Re {name}")
+
+    def one(name: str) -> None:
+        ask(client, [user(name)], extra_headers={"x-harness-episode": "all"})
+
+    with serving(script=script) as server, client_of(server, Recorder(path, clock=clock)) as client:
+        threads = {name: threading.Thread(target=one, args=(name,)) for name in "abc"}
+        for name, each in threads.items():
+            each.start()
+            assert came[name].wait(60)
+        for name, each in threads.items():
+            go[name].set()
+            each.join()
+    (found,) = recorded(path)
+    assert [(s.user, s.nudge, s.reply.text, s.idle_ms) for s in found.steps] == [
+        (None, None, "Re a", 0), (None, "b", "Re b", 0), (None, "c", "Re c", 0),
+    ]  # fmt: skip
 
 
 def test_calls_without_ids_are_told_apart_by_their_order(tmp_path: Path) -> None:

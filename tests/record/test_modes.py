@@ -80,6 +80,12 @@ def test_refusals(tmp_path: Path) -> None:
         Recorder(tmp_path / "a.jsonl", mode="none")
     with pytest.raises(HarnessError, match=rf"found 'nine'.*{', '.join(sorted(MODES))}"):
         Recorder(tmp_path / "a.jsonl", mode="nine")
+    for mode in ("all", "once", "new_episodes"):
+        with pytest.raises(HarnessError, match=r"a\.txt: its name must end in \.jsonl"):
+            Recorder(tmp_path / "a.txt", mode=mode)
+        (tmp_path / "c.jsonl").mkdir(exist_ok=True)
+        with pytest.raises(HarnessError, match=r"c\.jsonl: is a folder; name a file"):
+            Recorder(tmp_path / "c.jsonl", mode=mode)
     (tmp_path / "b.jsonl").write_text("{}\n")
     with pytest.raises(HarnessError, match=r"b\.jsonl:1: scenario"):
         Recorder(tmp_path / "b.jsonl", mode="none")

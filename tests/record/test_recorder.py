@@ -138,7 +138,7 @@ def test_a_stream_that_is_left_early_or_tears(tmp_path: Path) -> None:
     left, torn = recorded(tmp_path / "a.jsonl")
     assert left.steps[0].reply.finish_reason in ("cut", "stop")
     assert left.steps[0].reply.text.startswith("word")
-    assert torn.steps[0].reply.error == "the engine went away"
+    assert torn.steps[0].reply.error == 'the engine went away {"code":500}'
 
 
 def test_compressed_bodies(tmp_path: Path) -> None:
@@ -217,6 +217,13 @@ def test_who_waits_too_long_is_told_and_loses_nothing(tmp_path: Path) -> None:
     other.join()
     file.put("b", '{"id":"b"}')
     assert (tmp_path / "a.jsonl").read_text() == '{"id":"a"}\n{"id":"b"}\n'
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder without new files")
+def test_a_lock_that_cannot_be_made_is_nobody_elses(tmp_path: Path) -> None:
+    lock = ProcessLock("/proc/a.lock", wait_s=600)
+    with pytest.raises(FileNotFoundError), lock.held():
+        pass
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links and modes of POSIX")

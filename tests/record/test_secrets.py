@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -119,10 +120,13 @@ def test_keys_of_the_environment_are_secrets_of_any_shape(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTHER_TOKEN", "plain.words.of.some.length")
-    reply = say("The tool says plain.words.of.some.length, and so on.")
+    monkeypatch.setenv("DB_PASSWORD", "hunter2horse9")
+    coded = base64.b64encode(b"me:hunter2horse9").decode()
+    reply = say(f"The tool says plain.words.of.some.length, and so on; hunter2horse9 is {coded}.")
     with serving(reply) as server, by_transport(Recorder(tmp_path / "a.jsonl"), server.url) as way:
         way[0].post(f"{way[1]}/chat/completions", json={"model": "m", "messages": []})
-    assert "plain.words" not in on_disk(tmp_path)
+    disk = on_disk(tmp_path)
+    assert [word for word in ("plain.words", "hunter2", coded[4:]) if word in disk] == []
 
 
 def test_equal_secrets_get_equal_placeholders(tmp_path: Path) -> None:
