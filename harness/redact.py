@@ -8,8 +8,6 @@ still does so in its recording; the placeholder cannot be turned back.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,13 +15,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from harness.secretrules import Rule, bundled, read
-
-#: A key of the client shorter than this is no secret ("none", "lm-studio", "not-needed").
-MIN_LITERAL = 16
-_PLACEHOLDER = re.compile(r"\[redacted [a-z0-9_]+ [a-z]{6}\]")
+from harness.knownkeys import KnownKeys
+from harness.secretrules import PLACEHOLDER, Finder, bundled, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +45,10 @@ class Redactor:
     """
 
     def __init__(self, extra: Iterable[str | Path] = (), *, numbered: bool = False) -> None:
-        common, self._keys = bundled()
+        common, names = bundled()
         own = [rule for path in extra for rule in read(Path(path))]
-        self._rules = [*own, *common]
-        self._literals: set[str] = set()
+        self._members, self._known = names.members, KnownKeys(names)
+        self._rules: list[Finder] = [self._known, *own, *common]
         # Kept nowhere: without it nobody can try out guesses against a placeholder.
         self._salt = secrets.token_bytes(16)
         self._numbers: dict[str, int] | None = {} if numbered else None
@@ -67,28 +61,19 @@ class Redactor:
             named: Headers or the query of a request, or environment variables; nothing of them
                 is ever written.
         """
-        for name, value in named.items():
-            if self._keys.search(name) or name.lower().endswith(("-key", "-token", "_key")):
-                for word in _words(value):
-                    self._literals.update((word, quote(word, safe="")))
+        self._known.learn(named)
 
     def text(self, text: str) -> str:
         """``text`` with a placeholder for each secret."""
         return self._text(text, self._rules)
 
-    def _text(self, text: str, rules: list[Rule]) -> str:
-        for literal in self._literals:
-            if literal in text:
-                text = text.replace(literal, self._placeholder("client_key", literal))
+    def _text(self, text: str, rules: list[Finder]) -> str:
         folded = text.casefold()
         for rule in rules:
-            if rule.needs and not any(n in folded or n in text for n in rule.needs):
-                continue
             parts, at = [], 0
-            for found in _matches(rule, text, folded):
-                secret = text[found.start : found.end]
-                parts += [text[at : found.start], self._placeholder(rule.name, secret)]
-                at = found.end
+            for start, end in rule.spans(text, folded):
+                parts += [text[at:start], self._placeholder(rule.name, text[start:end])]
+                at = end
             if parts:
                 text = "".join((*parts, text[at:]))
                 folded = text.casefold()
@@ -103,8 +88,8 @@ class Redactor:
         """
         return self._value(value, key, _likely(value, self._rules))
 
-    def _value(self, value: Any, key: str | None, rules: list[Rule]) -> Any:
-        if key is not None and _kept_under(self._keys, key, value):
+    def _value(self, value: Any, key: str | None, rules: list[Finder]) -> Any:
+        if key is not None and _kept_under(self._members, key, value):
             return self._placeholder("value", str(value))
         if isinstance(value, str):
             return self._text(value, rules)
@@ -129,7 +114,7 @@ class Redactor:
         return f"[redacted {name} {letters}]"
 
 
-def _likely(value: Any, rules: Iterable[Rule]) -> list[Rule]:
+def _likely(value: Any, rules: Iterable[Finder]) -> list[Finder]:
     """The rules for the texts in a value.
 
     Most are about nothing in it, which need not be found out for each of its texts.
@@ -156,26 +141,34 @@ def _texts(value: Any) -> Iterator[str]:
 
 def same(text: str) -> str:
     """``text`` in which placeholders of one rule are alike, so that two recordings compare."""
-    return _PLACEHOLDER.sub(lambda match: match[0].rpartition(" ")[0], text)
+    return PLACEHOLDER.sub(lambda match: match[0].rpartition(" ")[0], text)
 
 
-def find(text: str) -> list[Found]:
+def known_keys(named: Mapping[str, str]) -> Finder:
+    """Finds the secrets among named values, as of the environment; for ``find`` and ``places``."""
+    known = KnownKeys(bundled()[1])
+    known.learn(named)
+    return known
+
+
+def find(text: str, *more: Finder) -> list[Found]:
     """The secrets in a text, first to last; one that several rules know is told once.
 
     Args:
         text: Any text, as of a file.
+        more: What finds further ones.
     """
-    return _find(text, bundled()[0])
+    return _find(text, [*bundled()[0], *more])
 
 
-def _find(text: str, rules: Iterable[Rule]) -> list[Found]:
+def _find(text: str, rules: Iterable[Finder]) -> list[Found]:
     found: list[Found] = []
     folded = text.casefold()
     for rule in (rule for rule in rules if rule.within(text, folded)):
-        for match in _matches(rule, text, folded):
-            if all(match.end <= other.start or other.end <= match.start for other in found):
-                found.append(match)
-    return sorted(found, key=lambda match: match.start)
+        for start, end in rule.spans(text, folded):
+            if all(end <= other.start or other.end <= start for other in found):
+                found.append(Found(rule.name, start, end))
+    return sorted(found, key=lambda each: each.start)
 
 
 def secrets_in(value: Any) -> list[str]:
@@ -187,18 +180,19 @@ def secrets_in(value: Any) -> list[str]:
     return list(dict.fromkeys(rule for rule, _ in places(value)))
 
 
-def places(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
+def places(value: Any, *more: Finder, at: str = "") -> Iterator[tuple[str, str]]:
     """Rule and place of each secret in a value, as ``("github", "steps[2].reply.text")``.
 
     Args:
         value: As for ``secrets_in``.
+        more: What finds further ones.
         at: Where the value itself stands.
     """
-    yield from _places(value, at, None, _likely(value, bundled()[0]))
+    yield from _places(value, at, None, _likely(value, [*bundled()[0], *more]))
 
 
-def _places(value: Any, at: str, key: str | None, rules: list[Rule]) -> Iterator[tuple[str, str]]:
-    if key is not None and _kept_under(bundled()[1], key, value):
+def _places(value: Any, at: str, key: str | None, rules: list[Finder]) -> Iterator[tuple[str, str]]:
+    if key is not None and _kept_under(bundled()[1].members, key, value):
         yield "value", at
     elif isinstance(value, str):
         yield from ((found.rule, at) for found in _find(value, rules))
@@ -217,36 +211,8 @@ def _places(value: Any, at: str, key: str | None, rules: list[Rule]) -> Iterator
 def _kept_under(keys: re.Pattern[str], key: str, value: Any) -> bool:
     """Whether a value is a secret because of the name under which it stands."""
     if isinstance(value, str):
-        secret = bool(value.strip()) and _PLACEHOLDER.fullmatch(value) is None
+        secret = bool(value.strip()) and PLACEHOLDER.fullmatch(value) is None
     else:
         # Small numbers under such a name count things.
         secret = isinstance(value, int) and abs(value) >= 1000
     return secret and keys.search(key) is not None
-
-
-def _matches(rule: Rule, text: str, folded: str) -> Iterator[Found]:
-    for match in rule.matches(text, folded):
-        groups = [name for name, part in match.groupdict().items() if part is not None]
-        start, end = match.span(groups[0]) if groups else match.span()
-        # A whole line may hold more than what another rule has taken out of it.
-        left = _PLACEHOLDER.sub("", text[start:end]).strip(" ;")
-        if not groups or (left and not left.startswith("[redacted")):
-            yield Found(rule.name, start, end)
-
-
-def _words(value: str) -> list[str]:
-    """What can be a key in the value of a header: behind its scheme, and a cookie's parts."""
-    words = [part.rpartition(" ")[2] for part in value.split(";")]
-    words += [word.partition("=")[2] for word in words]
-    if value[:6].lower() == "basic ":
-        words += _basic(words[0])
-    return [word for word in words if len(word) >= MIN_LITERAL]
-
-
-def _basic(word: str) -> list[str]:
-    """User and password of basic authentication, as they may stand in other places."""
-    try:
-        decoded = base64.b64decode(word, validate=True).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
-        return []
-    return [decoded, decoded.partition(":")[2]]

@@ -9,9 +9,43 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self
 
 from harness.errors import HarnessError
+
+#: What stands where a secret was.
+PLACEHOLDER = re.compile(r"\[redacted [a-z0-9_]+ [a-z]{6}\]")
+
+
+class Finder(Protocol):
+    """Finds one kind of secret in texts."""
+
+    @property
+    def name(self) -> str:
+        """Of the kind."""
+        ...
+
+    def within(self, text: str, folded: str) -> Self | None:
+        """The same for parts of a text; ``None`` where none of them holds any."""
+        ...
+
+    def spans(self, text: str, folded: str) -> Iterator[tuple[int, int]]:
+        """From where to where each secret of a text stands, first to last."""
+        ...
+
+
+class Names(NamedTuple):
+    """Names under which secrets stand.
+
+    Attributes:
+        members: Of anything, members of objects too.
+        short: Of environment variables, headers and query parameters.
+        long: The same, where only long values are secrets.
+    """
+
+    members: re.Pattern[str]
+    short: re.Pattern[str]
+    long: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +82,25 @@ class Rule:
                 yield match
             at = match.end() if match else start.start() + 1
 
+    def spans(self, text: str, folded: str) -> Iterator[tuple[int, int]]:
+        """From where to where each secret stands, first to last; placeholders are none."""
+        if self.needs and not any(n in folded or n in text for n in self.needs):
+            return
+        for match in self.matches(text, folded):
+            groups = [name for name, part in match.groupdict().items() if part is not None]
+            start, end = match.span(groups[0]) if groups else match.span()
+            # A whole line may hold more than what another rule has taken out of it.
+            left = PLACEHOLDER.sub("", text[start:end]).strip(" ;")
+            if not groups or (left and not left.startswith("[redacted")):
+                yield start, end
+
 
 @lru_cache(maxsize=1)
-def bundled() -> tuple[list[Rule], re.Pattern[str]]:
-    """The rules that come with the harness, and the names whose members are secrets."""
+def bundled() -> tuple[list[Rule], Names]:
+    """The rules that come with the harness, and the names under which secrets stand."""
     data = tomllib.loads(files("harness.data").joinpath("secrets.toml").read_text("utf-8"))
-    return _rules("secrets.toml", data), re.compile(data["keys"])
+    names = (data["keys"], data["names"], data["names_of_long"])
+    return _rules("secrets.toml", data), Names(*map(re.compile, names))
 
 
 def read(path: Path) -> list[Rule]:

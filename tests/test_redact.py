@@ -41,6 +41,7 @@ SECRETS = {
     "assigned, quoted": ('"client_secret": "' + "hunter2hunter2" + '"', "hunter2hunter2"),
     "assigned, escaped": ('{\\"password\\": \\"' + "hunter2hunter2" + '\\"}', "hunter2hunter2"),
     "password": ("password: " + "correct-horse", "correct-horse"),
+    "a personal token": ("GITLAB_PAT=" + "abcdef123456", "abcdef123456"),
     "url": ("postgres://admin:" + "s3cret@db.internal/app", "s3cret"),
     "url with token": ("https://x-access-token:" + "abc123@github.com/o/r.git", "abc123"),
 }  # fmt: skip
@@ -114,8 +115,10 @@ def test_values_know_the_names_under_which_secrets_stand() -> None:
     found = Redactor().value(
         {"api_key": "x", "headers": {"Authorization": "q"}, "db_password": ["a", "b"],
          "max_tokens": 4096, "token": None, "prompt_tokens": "12", "query": "token of love",
-         f"sk-{KEY20}": 1}
+         f"sk-{KEY20}": 1, "DB_PASS": "x", "pass": "12 of 14"}
     )  # fmt: skip
+    assert found["DB_PASS"].startswith("[redacted value ")
+    assert found["pass"] == "12 of 14"
     assert found["api_key"].startswith("[redacted value ")
     assert found["headers"]["Authorization"].startswith("[redacted ")
     assert all(item.startswith("[redacted ") for item in found["db_password"])
