@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import logging
 import signal
 import socket
 import threading
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -35,6 +38,7 @@ __all__ = [
     "Response",
     "StreamingResponse",
     "application",
+    "past_other_proxies",
     "serve",
     "until_stopped",
 ]
@@ -49,6 +53,7 @@ def application(
     routes: Mapping[str, Handler],
     *,
     most: int | None = None,
+    other: Handler | None = None,
     around: Callable[[Any], AbstractAsyncContextManager[None]] | None = None,
 ) -> Starlette:
     """An application that answers each path by its function.
@@ -57,12 +62,17 @@ def application(
         routes: Path, as ``/v1/traces`` or ``/{path:path}`` for every other, to the function that
             answers it, whatever the method.
         most: Bodies of more bytes are refused (413); left out: any.
+        other: Answers what no path of them is for.
         around: Takes the application; is entered before it answers, in its event loop, and left
             at its end.
     """
     made = [Route(path, handler, methods=_METHODS, max_body_size=most)
             for path, handler in routes.items()]  # fmt: skip
-    return Starlette(routes=made, lifespan=around)
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        return await other(request) if other else Response(status_code=404)
+
+    return Starlette(routes=made, lifespan=around, exception_handlers={404: unknown})
 
 
 @contextmanager
@@ -95,12 +105,43 @@ def serve(
     # Connections wait at the bound port until the loop runs, so nobody has to wait for it here.
     thread = threading.Thread(target=server.run, args=([bound],), name="server", daemon=True)
     thread.start()
+    log = logging.getLogger("uvicorn.error")
+    log.addFilter(_was_not_cut_off)
     try:
         yield f"http://[{place}]:{number}" if ":" in place else f"http://{place}:{number}"
     finally:
         server.should_exit = True
         thread.join()
         bound.close()
+        log.removeFilter(_was_not_cut_off)
+
+
+def _was_not_cut_off(record: logging.LogRecord) -> bool:
+    """What is cut off at the end (``GRACE_S``) is no fault, and no traceback tells of it."""
+    if record.exc_info:
+        return not isinstance(record.exc_info[1], CancelledError)
+    return "timeout graceful shutdown exceeded" not in str(record.msg)
+
+
+def past_other_proxies(environment: Mapping[str, str], url: str) -> dict[str, str]:
+    """What a program needs in its environment to reach a server on this machine.
+
+    Without it a program behind a proxy would look for this machine there.
+
+    Args:
+        environment: The program's.
+        url: Address of the server.
+    """
+    if not any(environment.get(name) for name in _PROXY_VARIABLES):
+        return {}
+    host = urlsplit(url).hostname
+    given = environment.get("no_proxy") or environment.get("NO_PROXY")
+    return dict.fromkeys(("no_proxy", "NO_PROXY"), f"{given},{host}" if given else str(host))
+
+
+_PROXY_VARIABLES = (
+    "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+)  # fmt: skip
 
 
 def until_stopped(announce: Callable[[], object]) -> None:

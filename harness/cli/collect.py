@@ -16,7 +16,7 @@ from harness.collect import Counts, collecting
 from harness.collect.receiver import PORT
 from harness.errors import HarnessError
 from harness.importers._lint_rules import NO_CONTENT
-from harness.server import until_stopped
+from harness.server import past_other_proxies, until_stopped
 
 #: Instrumentations of the GenAI conventions leave out what is said unless this is set, and the
 #: older ones also want to be told to follow the newest conventions.
@@ -116,6 +116,7 @@ def _variables(own: Mapping[str, str], url: str) -> dict[str, str]:
         OPT_IN: ",".join(wanted),
         "OTEL_EXPORTER_OTLP_ENDPOINT": url,
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        **past_other_proxies(own, url),
     }
 
 
@@ -134,6 +135,7 @@ def _report(counts: Counts, output: Path, code: int | None, *, as_json: bool) ->
     ignored = f"traces without an agent were ignored ({counts.ignored_spans:,} spans)"
     told = (
         (counts.ignored_traces, ignored),
+        (counts.refused, "requests were refused as a whole"),
         (counts.rejected, "items were not taken: broken, or of a recording that is finished"),
         (counts.broken, "runs could not be told as a recording"),
         (counts.closed_early, "traces were closed early, because too many were open"),
@@ -164,6 +166,8 @@ def _without_content(output: Path) -> tuple[int, int]:
 def _why(counts: Counts, command: Sequence[str]) -> str:
     if counts.spans:
         return f"none of the {counts.spans} spans that arrived is a model call"
+    if counts.refused:
+        return f"all that came was refused: {terminal.counted(counts.refused, 'request')}"
     sets = "" if command else " to this address"
     return (
         f"no spans arrived; the agent has to be instrumented and to export over OTLP/HTTP{sets}; "

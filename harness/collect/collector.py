@@ -40,6 +40,7 @@ class Counts:
         ignored_spans: Their spans.
         broken: Runs of an agent that could not be told as a recording.
         closed_early: Traces that were closed because there were too many.
+        refused: Requests that were refused as a whole.
     """
 
     episodes: int = 0
@@ -51,6 +52,7 @@ class Counts:
     ignored_spans: int = 0
     broken: int = 0
     closed_early: int = 0
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,11 @@ class Collector:
             self._counts.events += len(found) + len(lost) - taken.rejected
             self._bound()
         return taken
+
+    def refuse(self) -> None:
+        """Count a request that could not be read."""
+        with self._lock:
+            self._counts.refused += 1
 
     def tick(self) -> None:
         """Write what is due, close what is finished.

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any
 
 from harness.collect import body
 from harness.collect.collector import IDLE_MS, Collector, silent
-from harness.errors import ImportFormatError
+from harness.errors import HarnessError, ImportFormatError
+from harness.filelocks import ProcessLock
 from harness.redact import Redactor
 from harness.server import ClientDisconnect, Request, Response, application, serve
 
@@ -33,6 +34,9 @@ _PATHS: dict[str, body.Signal] = {
 _ABOUT = """harness collect takes OTLP/HTTP: POST /v1/traces, /v1/logs (protobuf or JSON).
 Set OTEL_EXPORTER_OTLP_ENDPOINT to this address and OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf.
 """
+#: What a client of HTTP/2, as those of gRPC are, begins with in place of a method.
+_HTTP_2 = "PRI"
+_NO_GRPC = "gRPC is not understood here: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
 
 
 class Receiver:
@@ -55,7 +59,7 @@ class Receiver:
     def application(self) -> Any:
         """The ASGI application."""
         signals = {path: partial(self._post, signal=signal) for path, signal in _PATHS.items()}
-        return application({**signals, "/{path:path}": self._other})
+        return application(signals, other=self._other)
 
     async def _post(self, request: Request, *, signal: body.Signal) -> Response:
         encoding = body.JSON
@@ -65,7 +69,7 @@ class Receiver:
             # Reading spans takes a while, and others should be answered meanwhile.
             answer = await asyncio.to_thread(self._take, raw, encoding, signal)
         except body.Refused as refused:
-            self._once(f"refused a request ({refused.status}): {refused.words}")
+            self._refuse(f"refused a request ({refused.status}): {refused.words}")
             content = body.refusal(refused, encoding)
             return Response(content, refused.status, media_type=encoding)
         except ClientDisconnect:
@@ -75,7 +79,10 @@ class Receiver:
     async def _other(self, request: Request) -> Response:
         if request.method == "GET" and request.url.path == "/":
             return Response(_ABOUT, media_type="text/plain")
-        self._once(f"nothing is known of {request.method} {request.url.path}")
+        self._refuse(
+            _NO_GRPC if request.method == _HTTP_2
+            else f"nothing is known of {request.method} {request.url.path}"
+        )  # fmt: skip
         words = f"there is POST {', '.join(_PATHS)}, and GET /"
         return Response(
             body.refusal(body.Refused(404, words), body.JSON), 404, media_type=body.JSON
@@ -103,7 +110,13 @@ class Receiver:
             taken = take(request, len(raw))
         except ImportFormatError as error:
             raise body.Refused(400, str(error)) from None
+        if taken.words:
+            self._once(f"not taken: {taken.words}")
         return body.success(signal, encoding, taken.rejected, taken.words)
+
+    def _refuse(self, words: str) -> None:
+        self._collector.refuse()
+        self._once(words)
 
     def _once(self, words: str) -> None:
         if words not in self._told and len(self._told) < 100:
@@ -149,15 +162,27 @@ def collecting(
         tell: Told in words of what a user should know, from another thread.
 
     Raises:
-        HarnessError: The port is taken, the address is not this machine's alone, or a file of
-            patterns cannot be used.
+        HarnessError: The port is taken, the address is not this machine's alone, a file of
+            patterns cannot be used, or another collector writes the same file.
         OSError: The file cannot be read or written.
     """
     redactor = Redactor(secrets)
     # The agent often runs with the same keys.
     redactor.learn(os.environ)
-    collector = Collector(path, idle_ms=idle_ms, redactor=redactor, tell=tell)
-    receiver = Receiver(collector, max_body, tell)
+    with _alone(Path(path)):
+        collector = Collector(path, idle_ms=idle_ms, redactor=redactor, tell=tell)
+        receiver = Receiver(collector, max_body, tell)
+        with (
+            _ticking(collector, tell) as begin,
+            serve(receiver.application(), host, port, anywhere=anywhere) as url,
+        ):
+            begin()
+            yield Collecting(url, collector)
+
+
+@contextmanager
+def _ticking(collector: Collector, tell: Callable[[str], object]) -> Iterator[Callable[[], object]]:
+    """From the call of what it yields on, what is due is written; at its end everything is."""
     stop = threading.Event()
 
     def tick() -> None:
@@ -169,11 +194,24 @@ def collecting(
 
     ticker = threading.Thread(target=tick, name="collect", daemon=True)
     try:
-        with serve(receiver.application(), host, port, anywhere=anywhere) as url:
-            ticker.start()
-            yield Collecting(url, collector)
+        yield ticker.start
     finally:
         stop.set()
         if ticker.is_alive():
             ticker.join()
         collector.close()
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep a second collector from the same file; what it wrote would be there twice."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = ProcessLock(path.with_name(f".{path.name}.collect.lock"), wait_s=0, stays=False)
+    with ExitStack() as held:
+        try:
+            held.enter_context(lock.held())
+        except TimeoutError:
+            raise HarnessError(
+                f"collect: {path} is written by another collector; name another file"
+            ) from None
+        yield
