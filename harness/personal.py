@@ -3,12 +3,14 @@
 The rules are data (``data/personal.toml``): e-mail addresses, hosts and queries of URLs, telephone
 numbers, network addresses, user names in home folders, UUIDs, card and account numbers that pass
 their checksum, and names where a key or a header says that there is one. Names in running text are
-not found. Equal values get equal replacements of a like form, numbered in the order in which they
-appear, so that a loop which repeats itself still does, and the same recording gives the same file.
+not found. Equal values get equal replacements of a like form, different ones different ones,
+numbered in the order in which they appear, so that a loop which repeats itself still does, and the
+same recording gives the same file.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
@@ -56,11 +58,17 @@ class Personal:
     """
 
     def __init__(self, leave: Collection[str] = ()) -> None:
-        rules, spread = _bundled()
-        self._rules = [rule for rule in rules if rule.kind not in leave and rule.key is None]
-        self._keys = [rule for rule in rules if rule.kind not in leave and rule.key is not None]
-        self._spread = spread
+        rules = _bundled()
+        self._rules, self._keys, self._numbers = (
+            [rule for rule in some if rule.kind not in leave]
+            for some in (rules.texts, rules.keys, rules.numbers)
+        )
+        self._spread = rules.spread
         self._known: dict[str, dict[str, str]] = {}
+        #: The last number that a kind has used.
+        self._last: dict[str, int] = {}
+        #: All that the recording holds; a replacement must not be any part of it.
+        self._whole = ""
         self._everywhere: re.Pattern[str] | None = None
 
     @property
@@ -74,6 +82,7 @@ class Personal:
         Args:
             data: Not changed.
         """
+        self._whole = json.dumps(data, ensure_ascii=False, default=str)
         self._value(data, None, free=False)  # so that a name found late is replaced early, too
         words = sorted(filter(self._spreads, self._replaced()), key=len, reverse=True)
         if words:
@@ -96,6 +105,8 @@ class Personal:
             return self._member(value, key) if free and key is not None else self.text(value)
         if isinstance(value, list):
             return [self._value(item, key, free=free) for item in value]
+        if isinstance(value, int) and free:
+            return self._number(value)
         if not isinstance(value, Mapping):
             return value
         return {
@@ -111,6 +122,15 @@ class Personal:
                 return self._replacement(rule, text)
         return self.text(text)
 
+    def _number(self, value: int) -> int:
+        """A whole number, as long as before: what stands for one begins with 1, not with 0."""
+        digits = str(value)
+        for rule in self._numbers:
+            if rule.pattern.search(digits):
+                made = self._replacement(rule, digits)
+                return value if made == digits else int(f"1{made[1:]}")
+        return value
+
     def _cut(self, rule: Rule, match: re.Match[str]) -> str:
         group = "value" if "value" in rule.pattern.groupindex else 0
         start, end = (at - match.start() for at in match.span(group))
@@ -124,8 +144,16 @@ class Personal:
             return value
         known = self._known.setdefault(rule.kind, {})
         if value not in known:
-            known[value] = rule.replace(value, len(known) + 1)
+            known[value] = self._next(rule, value)
         return known[value]
+
+    def _next(self, rule: Rule, value: str) -> str:
+        """The next replacement of its kind that the recording does not hold already."""
+        while True:
+            number = self._last[rule.kind] = self._last.get(rule.kind, 0) + 1
+            made = rule.replace(value, number)
+            if made not in self._whole:
+                return made
 
     def _replaced(self) -> dict[str, str]:
         return {value: new for known in self._known.values() for value, new in known.items()}
@@ -174,16 +202,18 @@ def _is_iban(value: str) -> bool:
 
 
 def _is_card(value: str) -> bool:
-    """Luhn's checksum, of a number that does not begin with 0."""
+    """Luhn's checksum, of a number that does not begin with 0, or with 1 as times in digits do."""
     digits = [int(char) for char in value if char.isdigit()]
     doubled = [2 * digit - 9 * (digit > 4) for digit in digits[-2::-2]]
-    return digits[0] != 0 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+    return digits[0] > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
 def _is_address(value: str) -> bool:
     """A network address that may belong to somebody."""
     address = _address(value)
     if address is None or address.is_loopback or address.is_unspecified:
+        return False
+    if isinstance(address, IPv4Address) and address.is_reserved:
         return False
     return not (value.startswith(_DOCUMENTED) or value.lower().startswith("2001:db8:"))
 
@@ -207,10 +237,12 @@ def _uuid(value: str, number: int) -> str:
 
 
 def _documented(value: str, number: int) -> str:
-    """An address for documentation; there are 762 of the short ones, then they come again."""
+    """An address for documentation; of the short ones there are 762, then come reserved ones."""
     if ":" in value:
         return f"2001:db8::{number:x}"
-    block, host = divmod((number - 1) % (3 * 254), 254)
+    if number > 3 * 254:
+        return str(IPv4Address("240.0.0.0") + number)
+    block, host = divmod(number - 1, 254)
     return f"{_DOCUMENTED[block]}{host + 1}"
 
 
@@ -226,11 +258,22 @@ _SHAPES: dict[str, Callable[[str, int], str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What the file holds: rules of texts, of members by their key, and of whole numbers."""
+
+    texts: list[Rule]
+    keys: list[Rule]
+    numbers: list[Rule]
+    spread: re.Pattern[str]
+
+
 @lru_cache(maxsize=1)
-def _bundled() -> tuple[list[Rule], re.Pattern[str]]:
+def _bundled() -> _Rules:
     text = files("harness.data").joinpath("personal.toml").read_text("utf-8")
     data = tomllib.loads(text)
-    return [_rule(table) for table in (*data["key"], *data["rule"])], re.compile(data["spread"])
+    texts, keys, numbers = ([_rule(t) for t in data[name]] for name in ("rule", "key", "number"))
+    return _Rules(texts, keys, numbers, re.compile(data["spread"]))
 
 
 def _rule(table: Mapping[str, str]) -> Rule:

@@ -120,7 +120,8 @@ def _recordings(store: Store, found: list[Row], output: Path, *, as_json: bool) 
     if part:
         console.print(
             f"{len(part)} of them are rebuilt from the store, because their files are gone or have "
-            f"changed; they end as before: {ends[True]} yes, {ends[False]} no, {ends[None]} unknown"
+            "changed; they end as before under every preset that was exported: "
+            f"{ends[True]} yes, {ends[False]} no, {ends[None]} unknown"
         )
         console.print(f"what a store does not hold: {'; '.join(LACKS)}")
     if clean:

@@ -89,6 +89,11 @@ def _run(
         name = terminal.plain(str(output))
         console = terminal.err()
         console.print(f"\nwritten: {name}")
+        if result.errors:
+            console.print(
+                f"{terminal.counted(len(result.errors), 'iteration')} failed and stayed unknown; "
+                "the same command with --resume judges them again"
+            )
         if not nothing:
             console.print(
                 f"next: harness run {name} -p balanced -p reflection · "

@@ -44,7 +44,8 @@ def rejudge(
     max_calls: CallsOption = None,
     setting: SettingOption = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with FILE; nothing is judged twice.")
+        bool,
+        typer.Option("--resume", help="Go on with FILE; only what failed is judged twice."),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing FILE.")] = False,
     dry_run: Annotated[

@@ -14,7 +14,6 @@ from harness.export.rebuilt import LIVE, rebuilt
 from harness.export.stored import Row, originals, preset_of
 from harness.loop import run_episode
 from harness.personal import renumbered
-from harness.preset import Preset
 from harness.redact import Redactor
 from harness.scenario import Scenario
 from harness.store.database import Store
@@ -27,9 +26,9 @@ class Exported:
 
     Attributes:
         whole: It is the recording that was replayed; otherwise what the store holds of it.
-        same_end: Whether one that is not as it was replayed still ends in the same iteration for
-            the same reason: a rebuilt one under the preset that it was rebuilt for, one without its
-            secrets under all that it was exported of; ``None`` where nobody can say.
+        same_end: Whether one that is not as it was replayed (rebuilt, or without its secrets) still
+            ends in the same iteration for the same reason under all presets that it was exported
+            of; ``None`` where nobody can say.
         secrets: How often a secret was taken out.
     """
 
@@ -66,12 +65,12 @@ def recordings(store: Store, rows: Sequence[Row]) -> list[Exported]:
     found = originals(store, [row for row in longest.values() if row["episode_id"] not in live])
     made = []
     for content, row in longest.items():
+        replays = [each for each in rows if each["content_hash"] == content]
         if content in found:
-            replays = [r for r in rows if r["content_hash"] == content
-                       and r["episode_id"] not in live]  # fmt: skip
+            replays = [each for each in replays if each["episode_id"] not in live]
             made.append(_exported(store, plain(found[content]), replays, whole=True))
         else:
-            made.append(_exported(store, rebuilt(store, row), [row], whole=False))
+            made.append(_exported(store, rebuilt(store, row), replays, whole=False))
     return made
 
 
@@ -96,17 +95,22 @@ def _exported(store: Store, data: dict[str, Any], rows: Sequence[Row], *, whole:
 
 
 def _same_end(store: Store, data: dict[str, Any], rows: Sequence[Row]) -> bool | None:
-    """Whether a recording ends as these episodes did."""
+    """Whether a recording ends as these episodes did: no where one of them differs."""
     try:
         scenario = Scenario.model_validate(data)
-        under = {(row["preset_hash"], row["observe"]): row for row in rows}
-        ends = [_ends_as(scenario, preset_of(store, row), row) for row in under.values()]
-    except (HarnessError, ValidationError):
+    except ValidationError:
         return None
-    return all(ends)
+    under = {(row["preset_hash"], row["observe"]): row for row in rows}
+    ends = [_ends_as(store, scenario, row) for row in under.values()]
+    return False if False in ends else None if None in ends else True
 
 
-def _ends_as(scenario: Scenario, preset: Preset, row: Row) -> bool:
-    episode = run_episode(prepare(scenario, wait_ms=preset.wait_ms), preset, observe=row["observe"])
+def _ends_as(store: Store, scenario: Scenario, row: Row) -> bool | None:
+    try:
+        preset = preset_of(store, row)
+        tape = prepare(scenario, wait_ms=preset.wait_ms)
+        episode = run_episode(tape, preset, observe=row["observe"])
+    except HarnessError:
+        return None
     ended = (episode.exit_reason.value, episode.exit_iteration)
     return ended == (row["exit_reason"], row["exit_iteration"])

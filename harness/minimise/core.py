@@ -11,6 +11,7 @@ from harness.errors import HarnessError
 from harness.exits import ExitReason
 from harness.expect import observed
 from harness.export.files import line_of, plain
+from harness.fingerprint import digest
 from harness.minimise.ddmin import ddmin
 from harness.minimise.ending import Ending, Trial, ending_of, replayed
 from harness.minimise.shorten import shortened
@@ -76,7 +77,8 @@ def minimise(
         preset: Its thresholds stay as they are.
         keep_text: Texts are neither shortened nor freed of personal details; secrets go always.
         budget: Replays that may be made; when they are spent, what was reached by then is the
-            result.
+            result. Secrets and personal details are taken out of it all the same, for which a
+            few more may be needed.
         on_replay: Called with replays made and the budget.
 
     Raises:
@@ -94,7 +96,7 @@ def minimise(
     data = {key: value for key, value in plain(scenario).items() if key not in _ABOUT}
     data = _pruned(_cut(data, episode.exit_iteration, trial), trial)
     data = renumbered(Redactor().value(data))
-    if not trial(data):
+    if not trial.surely(data):
         raise HarnessError(f"minimise: {where}: ends differently once its secrets are taken out")
     personal = Personal()
     left: tuple[str, ...] = ()
@@ -149,10 +151,10 @@ def _freed(data: dict[str, Any], trial: Trial) -> tuple[dict[str, Any], Personal
     """Without personal details; kinds whose replacement changes the ending stay."""
     personal = Personal()
     made = personal.scenario(data)
-    if trial(made):
+    if trial.surely(made):
         return made, personal, ()
     kinds = sorted(personal.found)
-    left = ddmin(kinds, lambda kept: trial(Personal(leave=kept).scenario(data)))
+    left = ddmin(kinds, lambda kept: trial.surely(Personal(leave=kept).scenario(data)))
     personal = Personal(leave=left)
     return personal.scenario(data), personal, tuple(left)
 
@@ -168,11 +170,10 @@ def _as_test(
 ) -> Minimised:
     """The recording as a scenario that says how it has to end."""
     name = personal.text(scenario.id)
-    family, _, rest = name.partition("/")
     reason = wanted.reason.value
     head = {
         "schema": data["schema"],
-        "id": f"regression/{_slug(f'{rest or family} {reason}')}",
+        "id": _id(name, scenario, preset, reason),
         "title": f"{preset.name}: {reason.replace('_', ' ')}",
         "source": f"minimised from {name} (content {scenario.content_hash}) under {preset.name}",
     }
@@ -199,8 +200,18 @@ def _as_test(
     )
 
 
+def _id(name: str, scenario: Scenario, preset: Preset, reason: str) -> str:
+    """An id that no other test of the same folder has, and always the same one.
+
+    Words are not enough: they get cut, and one loop is recorded night after night.
+    """
+    words = [_slug(name.removeprefix("regression/"))[:60], preset.name, reason]
+    unlike = digest("regression", scenario.content_hash, preset.name)[:6]
+    return f"regression/{'-'.join(filter(None, map(_slug, words)))}-{unlike}"
+
+
 def _slug(words: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", words.casefold()).strip("-")[:80].strip("-") or "episode"
+    return re.sub(r"[^a-z0-9]+", "-", words.casefold()).strip("-")
 
 
 def _size(data: Mapping[str, Any]) -> Size:

@@ -66,7 +66,7 @@ class Trial:
     Args:
         preset: Under which they are replayed.
         wanted: The ending that is to stay.
-        budget: Replays that may be made; after them every answer is no.
+        budget: Replays that may be made; after them every answer of a call is no.
         on_replay: Called with replays made and the budget.
     """
 
@@ -87,12 +87,19 @@ class Trial:
         self.spent = False
 
     def __call__(self, data: Mapping[str, Any]) -> bool:
-        """Whether the recording is possible and ends as wanted."""
-        key = digest("trial", line_of(data))
+        """Whether the recording is possible and ends as wanted; no where nobody may ask."""
+        key = _key(data)
+        if key not in self._known and self.replays >= self._budget:
+            self.spent = True
+            return False
+        return self._answer(key, data)
+
+    def surely(self, data: Mapping[str, Any]) -> bool:
+        """The same without regard to the budget: for what a file must not be written without."""
+        return self._answer(_key(data), data)
+
+    def _answer(self, key: str, data: Mapping[str, Any]) -> bool:
         if key not in self._known:
-            if self.replays >= self._budget:
-                self.spent = True
-                return False
             self._known[key] = self._ask(data)
         return self._known[key]
 
@@ -105,3 +112,7 @@ class Trial:
         if self._on_replay is not None:
             self._on_replay(self.replays, self._budget)
         return ending_of(replayed(scenario, self._preset)) == self._wanted
+
+
+def _key(data: Mapping[str, Any]) -> str:
+    return digest("trial", line_of(data))

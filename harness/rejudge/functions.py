@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from harness.errors import HarnessError
 from harness.fingerprint import digest
 from harness.judge import UNIT
 from harness.rejudge.spots import Judgement, Spot, has_verdict
@@ -55,9 +56,18 @@ class FunctionJudge:
     Args:
         function: Called once for each iteration.
         name: How it is told from others.
+
+    Raises:
+        HarnessError: The function is asynchronous, and nobody would wait for its answer.
     """
 
     def __init__(self, function: Callable[[Moment], Any], name: str = "function") -> None:
+        called = getattr(function, "__call__", None)  # noqa: B004 - of objects, what is called
+        if any(map(inspect.iscoroutinefunction, (function, called))):
+            raise HarnessError(
+                f"rejudge: --function: {name} is asynchronous; name a plain function, which may "
+                "call asyncio.run"
+            )
         self._function, self._name = function, name
         found = inspect.unwrap(function)
         code = getattr(found, "__code__", None)
@@ -95,7 +105,7 @@ class FunctionJudge:
             return Judgement(error=f"{spot.where}: {raised(error, self._file)}")
         try:
             return Judgement(_keys(answer, scenario))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             words = problem(error) if isinstance(error, ValidationError) else f" {error}"
             place = f"{shown(self._file)}:{self._line}" if self._file is not None else self._name
             return Judgement(error=f"{spot.where}: {place}: returned{words}")
@@ -114,7 +124,7 @@ def _keys(answer: Any, scenario: Scenario) -> dict[str, Any]:
     elif isinstance(answer, Mapping):
         keys = {"judge": json.loads(json.dumps(dict(answer), allow_nan=False))}
     elif isinstance(answer, Real) and not isinstance(answer, bool):
-        keys = {"score": float(answer)}
+        keys = {"score": _number(answer)}
     else:
         raise TypeError(f"{answer!r:.80}; expected {_ANSWERS}")
     if scenario.score_scale is None:
@@ -123,6 +133,19 @@ def _keys(answer: Any, scenario: Scenario) -> dict[str, Any]:
     # As a whole scenario, so that the declared scale is looked at as well.
     Scenario.model_validate({**head, "score_scale": scenario.score_scale, "steps": [keys]})
     return keys
+
+
+def _number(answer: Real) -> float:
+    """A number as a score.
+
+    Raises:
+        ValueError: It is too large for one.
+    """
+    try:
+        return float(answer)
+    except OverflowError:
+        # Not said as it is: Python refuses to write thousands of digits.
+        raise ValueError("a number that is too large for a score") from None
 
 
 def _within(score: Any) -> None:

@@ -1,8 +1,8 @@
 """The file that judged recordings go into, and the notes by which broken-off work is gone on with.
 
 A recording is written whole, once all of it is judged. Until then each judgement stands in the
-notes (``OUT.jsonl.judging``), written as it is made; they go when all is done. What a killed
-process leaves of a last line is cut off.
+notes (``OUT.jsonl.judging``), written as it is made; they go when all is done and nothing failed.
+What a killed process leaves of a last line is cut off. One process writes a file at a time.
 """
 
 from __future__ import annotations
@@ -10,14 +10,37 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from harness.errors import HarnessError
+from harness.filelocks import ProcessLock
 from harness.files import Raw, parse
 from harness.rejudge.spots import Judgement, bare
 from harness.scenario import Scenario
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold a file, so that nobody else judges into it: two would cut off each other's lines.
+
+    Raises:
+        HarnessError: Somebody else does.
+        OSError: The file of the lock cannot be made.
+    """
+    real = path.resolve()
+    lock = ProcessLock(real.with_name(f"{real.name}.lock"), wait_s=0, stays=False)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock.held())
+        except TimeoutError:
+            raise HarnessError(
+                f"rejudge: --output: {path} is being written by another rejudge; wait for it, or "
+                "choose another file"
+            ) from None
+        yield
 
 
 class Output:
@@ -43,6 +66,7 @@ class Output:
         self._lock = threading.Lock()
         self._places: dict[str, tuple[int, int]] = {}
         self._known: dict[str, Judgement] = {}
+        self._failed: set[str] = set()
         self._length = self._notes_length = 0
         self._file: BinaryIO | None = None
         self._notes: BinaryIO | None = None
@@ -77,8 +101,24 @@ class Output:
         return found
 
     def known(self, key: str) -> Judgement | None:
-        """A judgement that was made before the work was broken off."""
+        """A judgement that was made before the work was broken off; a failed one is none."""
         return self._known.get(key)
+
+    def failed(self, key: str) -> bool:
+        """Whether judging came to nothing the last time."""
+        return key in self._failed
+
+    @property
+    def failures(self) -> bool:
+        """Whether anything failed the last time."""
+        return bool(self._failed)
+
+    def forget(self, scenario: Scenario) -> None:
+        """Have a finished recording written anew, and all behind it, whose judgements are noted."""
+        place = self._places.get(scenario.id)
+        if place is not None:
+            self._length = place[0]
+            self._places = {k: at for k, at in self._places.items() if at[0] < place[0]}
 
     def begin(self) -> None:
         """Open the file and the notes; nothing is written before."""
@@ -99,12 +139,12 @@ class Output:
         if self._file is not None:
             os.fsync(self._file.fileno())
 
-    def close(self, *, complete: bool) -> None:
-        """Close both; the notes go where everything is done."""
+    def close(self, *, settled: bool) -> None:
+        """Close both; the notes go where everything is done and nothing failed."""
         for file in (self._file, self._notes):
             if file is not None:
                 file.close()
-        if complete:
+        if settled:
             self._notes_path.unlink(missing_ok=True)
 
     @staticmethod
@@ -128,10 +168,18 @@ class Output:
                 if data["about"] != self._about:
                     raise HarnessError(
                         f"rejudge: --resume: {self.path} was begun by {data['about']}, this is "
-                        f"{self._about}; choose another file"
+                        f"{self._about}; choose another file, or judge all anew with --force"
                     )
                 continue
-            self._known[data["key"]] = Judgement(data["keys"], data["error"])
+            self._take(data["key"], Judgement(data["keys"], data["error"]))
+
+    def _take(self, key: str, judgement: Judgement) -> None:
+        """The last word on a key counts."""
+        if judgement.error is None:
+            self._known[key] = judgement
+            self._failed.discard(key)
+        else:
+            self._failed.add(key)
 
 
 def _whole_lines(path: Path) -> list[tuple[int, bytes]]:

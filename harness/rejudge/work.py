@@ -13,7 +13,7 @@ from harness.errors import HarnessError
 from harness.files import find, load
 from harness.redact import Redactor
 from harness.rejudge.figures import Figures
-from harness.rejudge.output import Output
+from harness.rejudge.output import Output, alone
 from harness.rejudge.spots import Choice, Judge, Judgement, Spot, Unreachable, judged
 from harness.scenario import Scenario
 
@@ -60,7 +60,7 @@ def planned(
         paths: Scenario files or folders.
         judge: Says what a step lacks.
         choice: Which iterations.
-        output: What is finished or noted there is left out.
+        output: What is finished or noted there is left out, but for what failed.
 
     Raises:
         ScenarioError: A file that cannot be used.
@@ -68,11 +68,15 @@ def planned(
     for scenario in load(paths):
         spots = list(choice.spots(scenario, judge))
         if output is not None and output.finished(scenario) is not None:
-            spots = []
-        yield (
-            scenario,
-            [spot for spot in spots if output is None or output.known(judge.key(spot)) is None],
-        )
+            spots = _failed(output, judge, spots)
+        elif output is not None:
+            spots = [spot for spot in spots if output.known(judge.key(spot)) is None]
+        yield scenario, spots
+
+
+def _failed(output: Output, judge: Judge, spots: list[Spot]) -> list[Spot]:
+    """The iterations that a user's function came to nothing at; keys take their time."""
+    return [s for s in spots if output.failed(judge.key(s))] if output.failures else []
 
 
 def rejudge(
@@ -94,20 +98,39 @@ def rejudge(
         judge: A ``ModelJudge``, a ``FunctionJudge``, or any other.
         choice: Which iterations; left out: all that lack what the judge gives.
         parallel: How many are judged at a time.
-        resume: Go on with what is there; nothing that was judged is judged again.
+        resume: Go on with what is there; nothing that was judged is judged again, what failed is.
         force: Write over what is there.
         on_progress: Called with iterations done and in all.
 
     Raises:
-        HarnessError: A file that cannot be used, read or written.
+        HarnessError: A file that cannot be used, read or written, or that somebody else writes.
     """
     given = list(paths)
     choice = choice or Choice()
     if path.resolve() in {file.resolve() for file in find(given)}:
         raise HarnessError(f"rejudge: {path} is read and cannot be written; name another file")
-    result = Result(total=sum(len(spots) for _, spots in planned(given, judge, choice)))
-    output = Output(path, judge.about, resume=resume, force=force)
-    output.begin()
+    with alone(path):
+        output = Output(path, judge.about, resume=resume, force=force)
+        result = Result()
+        for scenario, spots in planned(given, judge, choice):
+            result.total += len(spots)
+            if _failed(output, judge, spots):
+                output.forget(scenario)
+        output.begin()
+        _judge(given, output, judge, choice, parallel, result, on_progress)
+    return result
+
+
+def _judge(
+    given: list[str | Path],
+    output: Output,
+    judge: Judge,
+    choice: Choice,
+    parallel: int,
+    result: Result,
+    on_progress: Progress | None,
+) -> None:
+    """Judge what is left, in the order of the files, and write it."""
     pool = ThreadPoolExecutor(parallel, thread_name_prefix="judge")
     work = _Work(output, judge, result, pool, on_progress)
     try:
@@ -122,8 +145,7 @@ def rejudge(
         result.complete = not work.broken
     finally:
         pool.shutdown(cancel_futures=True)
-        output.close(complete=result.complete)
-    return result
+        output.close(settled=result.complete and not result.errors)
 
 
 class _Work:
@@ -172,7 +194,8 @@ class _Work:
         finally:
             self._stopped = self._stopped or made is None
         if made is not None:
-            made = Judgement(self._redactor.value(made.keys), made.error)
+            error = None if made.error is None else self._redactor.text(made.error)
+            made = Judgement(self._redactor.value(made.keys), error)
             self._output.note(key, made)
         return made
 
@@ -203,7 +226,8 @@ class _Work:
         try:
             return future.result()
         except Unreachable as error:
-            self._result.unreachable = self._result.unreachable or str(error)
+            words = self._redactor.text(str(error))
+            self._result.unreachable = self._result.unreachable or words
             return None
 
     def _advance(self, number: int) -> None:

@@ -113,6 +113,34 @@ def test_a_branch_that_was_taken_comes_back(tmp_path: Path) -> None:
     assert scores == [[s.score for s in steps] for steps in found.branches["switch_strategy"]]
 
 
+DONE = {"done": True, "score": 0.9, "reason": "all there", "evidence": ["a.txt"]}
+#: Presets under which a judged loop ran, one whose file is gone by then, and what can be said.
+#: A store does not hold the judge's words, so ``balanced``, which asks, ends otherwise.
+UNDER: dict[str, tuple[list[str], str | None, bool | None]] = {
+    "the one that looks at them": (["balanced"], None, False),
+    "one that does not": (["mine.toml"], None, True),
+    "both": (["balanced", "mine.toml"], None, False),
+    "one that is gone": (["mine.toml"], "mine.toml", None),
+    "one that is gone beside one that stays": (["mine.toml", "other.toml"], "other.toml", None),
+    "one that differs beside one that is gone": (["balanced", "mine.toml"], "mine.toml", False),
+}
+
+
+@pytest.mark.parametrize("name", UNDER)
+def test_ending_as_before_is_said_of_all_presets(tmp_path: Path, name: str) -> None:
+    presets, gone, expected = UNDER[name]
+    for number, file in enumerate(("mine.toml", "other.toml")):
+        (tmp_path / file).write_text(PRESET.format(limit=4 - number))
+    steps = [step(text=str(n), judge=DONE | {"done": n > 0}) for n in range(5)]
+    paths = [str(tmp_path / name) if "." in name else name for name in presets]
+    store = stored(tmp_path, scenario(steps), presets=paths)
+    (tmp_path / "one.jsonl").unlink()
+    if gone is not None:
+        (tmp_path / gone).unlink()
+    (made,) = recordings(store, episodes(store, []))
+    assert (made.whole, made.same_end) == (False, expected)
+
+
 def test_most_rebuilt_recordings_of_plain_loops_end_as_before(tmp_path: Path) -> None:
     families = ("spin", "repetition", "budgets", "reflection")
     found = [s for s in load([bundled_scenarios()]) if s.family in families]

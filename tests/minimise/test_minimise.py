@@ -44,7 +44,7 @@ def test_a_loop_is_reduced_to_the_calls_that_repeat() -> None:
     made = minimise(scenario(LOOP, id="night/build", tools=["run"], tags=["x"]), SPIN)
     assert made.data == {
         "schema": "harness/scenario@1",
-        "id": "regression/build-spin",
+        "id": "regression/night-build-example-spin-9445a6",
         "title": "example: spin",
         "source": made.data["source"],
         "goal": "Do it.",
@@ -117,6 +117,51 @@ def test_a_spent_budget_is_said_and_what_was_reached_still_ends_the_same() -> No
     made = minimise(scenario(LOOP), SPIN, budget=3)
     assert (made.minimal, made.replays) == (False, 3)
     assert replayed(again(made), SPIN).exit_guard == "spin"
+
+
+SHARED = [
+    step(call("read", {"path": f"/home/ameyer/{n}"}, f"{n} for alice@corp.com"), text=f"Read {n}.")
+    for n in range(20)
+] + [step(call("read", {"path": "/home/ameyer/x"}, "err ghp_" + "a1B2" * 9, ok=False))] * 3
+
+
+@pytest.mark.parametrize("budget", [1, 2, 20])
+def test_a_spent_budget_leaves_nobodys_details(budget: int) -> None:
+    found = scenario(SHARED, id="night/shared", goal="Mail alice@corp.com.")
+    made = minimise(found, SPIN, budget=budget)
+    text = str(made.data)
+    assert [word for word in ("alice", "corp.com", "ameyer", "ghp_") if word in text] == []
+    assert (made.minimal, made.left) == (False, ())
+    assert dict(made.replaced).keys() >= {"email", "user"}
+    # Without secrets, and without details: one replay for each.
+    assert budget <= made.replays <= budget + 2
+
+
+def ids(*asked: tuple[Scenario, Preset]) -> list[str]:
+    return [minimise(found, under).data["id"] for found, under in asked]
+
+
+ALIKE: dict[str, list[tuple[Scenario, Preset]]] = {
+    "two presets": [(scenario(LOOP, id="a/1"), load_preset(p)) for p in ("balanced", "strict")],
+    "two families": [(scenario(LOOP, id=f"{family}/1"), SPIN) for family in "ab"],
+    "two nights": [(scenario(LOOP[n:], id="a/1"), SPIN) for n in (0, 1)],
+    "long": [(scenario(LOOP, id=f"a/{'long ' * 40}{n}"), SPIN) for n in (0, 1)],
+    "no letters": [(scenario(LOOP, id=name), SPIN) for name in ("夜/一", "夜/二")],
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_tests_of_one_folder_have_ids_of_their_own(name: str) -> None:
+    made = ids(*ALIKE[name])
+    assert len(set(made)) == len(made)
+    assert made == ids(*ALIKE[name])
+    assert max(map(len, made)) < 120
+
+
+def test_a_test_that_is_minimised_again_keeps_its_words() -> None:
+    made = minimise(scenario(LOOP, id="night/build"), SPIN)
+    (name,) = ids((again(made), SPIN))
+    assert name.startswith("regression/night-build-example-spin-")
 
 
 def test_progress_is_told() -> None:

@@ -42,11 +42,28 @@ def test_a_stored_episode_becomes_a_test_that_passes(
     assert "13 steps -> 3, 13 calls -> 3" in made.err
     assert "next: pytest one.yaml" in made.err
     found = load_one(run / "one.yaml")
-    assert (found.id, len(found.steps)) == ("regression/build-spin", 3)
+    assert (found.id, len(found.steps)) == ("regression/night-build-balanced-spin-a1fcd9", 3)
     words = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", "one.yaml"]
     done = subprocess.run(words, cwd=run, capture_output=True, text=True, check=False)
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
     assert harness("validate", "one.yaml").code == 0
+
+
+def test_files_of_two_presets_run_together(harness: Cli, run: Path) -> None:
+    for name in ("balanced", "strict"):
+        assert harness("minimise", "night/build", "-p", name, "-o", f"{name}.yaml").code == 0
+    words = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider"]
+    words += ["balanced.yaml", "strict.yaml"]
+    done = subprocess.run(words, cwd=run, capture_output=True, text=True, check=False)
+    assert (done.returncode, "2 passed" in done.stdout) == (0, True), done.stdout
+
+
+def test_a_spent_budget_is_said(harness: Cli, run: Path) -> None:
+    made = harness("minimise", "night/build", "-p", "balanced", "--budget", "1")
+    assert made.code == 0
+    assert "warning: the budget was spent" in made.err
+    assert "left as they are" not in made.err
+    assert ("jane" in made.out, "person1@example.com" in made.out) == (False, True)
 
 
 def test_without_a_file_the_yaml_goes_to_standard_output(harness: Cli, run: Path) -> None:

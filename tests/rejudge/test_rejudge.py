@@ -139,6 +139,10 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any], str | None]] = {
     "impossible": ({"passed": 5, "total": 4}, {}, "5 is more than total"),
     "off the scale": (11, {}, "11 lies outside score_scale"),
     "no JSON": ({"done": {1, 2}}, {}, "not JSON serializable"),
+    "huge": (10**400, {}, "returned a number that is too large for a score"),
+    "huger": (10**5000, {}, "returned a number that is too large for a score"),
+    "a huge part": ({"passed": 10**400, "total": 10**401}, {}, "found 1000"),
+    "a huge score": ({**VERDICT, "score": 10**400}, {"judge": {**VERDICT, "score": 10**400}}, None),
 }
 
 
