@@ -29,6 +29,7 @@ from harness.gates import Workspace
 from harness.hooks import After, Hooks
 from harness.live_budget import Refusal, refusal
 from harness.live_roles import Answering
+from harness.live_time import Stopwatch
 from harness.llm import LLM
 from harness.loop import episode_of, pair_key
 from harness.preset import Preset, load_preset
@@ -37,9 +38,6 @@ from harness.session import Session
 from harness.trace import Turn
 from harness.turns import turn_from
 from harness.verdicts import Decision
-
-#: Keys of a recording that are no keys of ``task``; how it ended is no part of what goes on.
-_NO_TASK = ("schema", "id", "goal", "steps", "branches", "recorded")
 
 
 class LoopGuard:
@@ -59,6 +57,9 @@ class LoopGuard:
         hooks: Where the application takes part. As a context manager the guard calls
             ``finalise`` however the loop ends.
         name: Id of the recording, ``family/name``.
+
+    Attributes:
+        watch: ``watch.waited()`` where a wait ends: the time since then is idle, no reply took it.
 
     Raises:
         HarnessError: An unknown preset, or a task that breaks a rule of the format.
@@ -87,8 +88,7 @@ class LoopGuard:
             self._head["init"] = {"perception": reset}
         self._roles = Answering(llm)
         self._llm = llm
-        self._clock = clock or RealClock()
-        self._last_ms = self._clock.now_ms()
+        self.watch = Stopwatch(clock or RealClock())
         self._steps: list[dict[str, Any]] = []
         self._writes: list[str] | None = None
         self._answer: str | None = None
@@ -181,7 +181,8 @@ class LoopGuard:
             usage: ``input`` (uncached), ``cache_read``, ``cache_write``, ``output``, ``reasoning``.
             finish_reason: As the provider gives it.
             ms: How long the reply took; left out: the time since the last observation, calls
-                included; ``"unknown"``: nobody can tell, and guards of time abstain.
+                included, idle time (``watch.waited``, ``resume``, ``idle_ms``) apart;
+                ``"unknown"``: nobody can tell, and guards of time abstain.
             request_hash: Hash of the request that was answered, to be kept in the recording.
             error: The provider call failed with this.
             last: The agent stopped by itself with this turn.
@@ -198,18 +199,12 @@ class LoopGuard:
             raise HarnessError(
                 f"{self._task.id}: ended with {before.exit}; a paused loop goes on with resume()"
             )
-        now_ms, timed = self._clock.now_ms(), [dict(call) for call in calls]
-        if ms is None:
-            # One measured span holds the reply and its calls.
-            ms = now_ms - self._last_ms
-            for call in timed:
-                call.setdefault("ms", 0)
-        self._last_ms = now_ms
-        reply = {
-            "text": text, "model": model, "usage": usage, "finish_reason": finish_reason,
-            "ms": None if ms == "unknown" else ms, "request_hash": request_hash, "error": error,
-        }  # fmt: skip
-        data = {"reply": {k: v for k, v in reply.items() if v is not None}, "calls": timed, **step}
+        ms, timed, idle = self.watch.timed(ms, calls, step.get("idle_ms"))
+        reply = recorded.known(
+            text=text, model=model, usage=usage, finish_reason=finish_reason,
+            request_hash=request_hash, error=error, ms=None if ms == "unknown" else ms,
+        )  # fmt: skip
+        data = {"reply": reply, "calls": timed, **idle, **step}
         if self._answer is not None and data.get("user") is None:
             data["user"] = self._answer
         decision, self._answer = self._take(data, last=last), None
@@ -231,6 +226,7 @@ class LoopGuard:
         self.session.resume()
         self.session.orders.message = message
         self._answer = message or ""
+        self.watch.waited()
 
     def recording(self) -> dict[str, Any]:
         """The loop so far as a scenario: replayed under the same preset it decides the same."""
@@ -241,7 +237,8 @@ class LoopGuard:
     def state(self) -> dict[str, Any]:
         """Everything needed to go on later, elsewhere; plain JSON."""
         state = {"preset": self._preset.source, "recording": self.recording()}
-        return state if self._answer is None else {**state, "answer": self._answer}
+        beside = {"answer": self._answer, "idle_ms": self.watch.idle_ms or None}
+        return state | {key: value for key, value in beside.items() if value is not None}
 
     @classmethod
     def restore(cls, state: Mapping[str, Any], **options: Any) -> LoopGuard:
@@ -253,8 +250,7 @@ class LoopGuard:
                 ``preset`` where it was made in Python and has no name or file to load it from.
         """
         recording = state["recording"]
-        task = {k: v for k, v in recording.items() if k not in _NO_TASK}
-        preset = options.pop("preset", None) or state["preset"]
+        task, preset = recorded.task_of(recording), options.pop("preset", None) or state["preset"]
         guard = cls(preset, goal=recording["goal"], task=task, name=recording["id"], **options)
         guard._roles.current = None
 
@@ -263,10 +259,12 @@ class LoopGuard:
                 guard.session.resume()
             return guard._take(step, last=stopped)
 
-        recorded.walk(recording, take)
+        if recording["steps"]:
+            recorded.walk(recording, take)
         guard._roles.current = guard._llm
         if "answer" in state:
             guard.resume(state["answer"])
+        guard.watch.idle_ms = state.get("idle_ms", 0)
         return guard
 
     def episode(self) -> Episode:

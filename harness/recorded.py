@@ -22,6 +22,8 @@ from harness.verdicts import Decision
 
 #: Decisions after which the recording goes on in a branch of this kind.
 BRANCHING = ("switch_strategy", "delegate")
+#: Keys of a recording that are no keys of ``task``; how it ended is no part of what goes on.
+_NO_TASK = ("schema", "id", "goal", "steps", "branches", "recorded")
 #: How a loop ended whose agent stopped by itself, with nothing decided.
 OWN_STOP = Recorded(exit_reason=ExitReason.AGENT_FINISHED)
 
@@ -34,12 +36,16 @@ def counts(usage: Usage | None) -> dict[str, int] | None:
 
 
 def recorded_reply(reply: Reply) -> dict[str, Any]:
-    """A role's reply as a scenario has it; what is unknown is left out."""
-    values = {
-        "text": reply.text, "model": reply.model, "ms": reply.ms,
-        "usage": counts(reply.usage), "finish_reason": reply.finish_reason,
-        "request_hash": reply.request_hash, "error": reply.error,
-    }  # fmt: skip
+    """A role's reply as a scenario has it."""
+    return known(
+        text=reply.text, model=reply.model, ms=reply.ms,
+        usage=counts(reply.usage), finish_reason=reply.finish_reason,
+        request_hash=reply.request_hash, error=reply.error,
+    )  # fmt: skip
+
+
+def known(**values: Any) -> dict[str, Any]:
+    """What is known of these values, as a scenario has it: what is unknown is left out."""
     return {key: value for key, value in values.items() if value is not None}
 
 
@@ -115,6 +121,11 @@ def by_source(recording: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     for kind, lists in recording.get("branches", {}).items():
         found |= {f"{kind}[{n}]": steps for n, steps in enumerate(lists)}
     return found
+
+
+def task_of(recording: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a recording a loop that goes on with it takes as its task."""
+    return {key: value for key, value in recording.items() if key not in _NO_TASK}
 
 
 def stopped(head: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,11 @@ class Loop:
         self._user: str | None = None
         self._hints: list[str] = []
         self._told: list[str] = []
+        self._said: dict[str, str] = {}
+        self._run: object = None
+        self._runs: dict[object, object] = {}
+        self._prompt: str | None = None
+        self._open = self._cut = False
 
     @property
     def ended(self) -> bool:
@@ -50,17 +55,60 @@ class Loop:
         decision = self.guard.decision
         return GuardStopped(self.guard, decision) if decision and decision.ends else None
 
+    def enter(self, run: object, kept: object = None) -> bool:
+        """Something happens in a run, perhaps its first.
+
+        Args:
+            run: What the run is known by.
+            kept: Kept alive with it, where ``run`` is the id of an object.
+
+        Returns:
+            Whether the run is new; time since the last sign of life was no work of the loop.
+
+        Raises:
+            HarnessError: Another run has begun since: the guard is in two runs at once.
+        """
+        if run == self._run:
+            return False
+        if run in self._runs:
+            raise HarnessError(
+                "guard: in two runs at once; a guard guards one conversation, its runs in turn"
+            )
+        self._run, self._runs[run] = run, kept
+        self.guard.watch.waited()
+        return True
+
+    def current(self, run: object) -> bool:
+        """Whether this is the run that the loop is in."""
+        return run == self._run
+
     def begin(self, message: str | None) -> None:
         """A run begins; on a loop that has begun before, a person goes on with ``message``.
+
+        The same words after a run that broke off are the same request, made again.
 
         Raises:
             HarnessError: The loop ended for good.
         """
-        if self.guard.decision is None:
-            return
+        known = self._open or self.guard.decision is not None
+        again = self._open and message == self._prompt
+        self._open, self._prompt = True, message
         if self.ended:
             self.guard.resume(message)
-        self._user = message
+        if known and not again:
+            self._user = message
+
+    def unheard(self) -> bool:
+        """Whether a turn that was cut off has ended the loop for good, unheard of until now."""
+        cut, self._cut = self._cut, False
+        return cut and self.ended and self.guard.episode().status != "paused"
+
+    def replied(self) -> None:
+        """The model has replied: what was said until now was said before this turn."""
+        self.guard.watch.worked()
+        said = {"user": self._user, "nudge": "\n".join(self._told) or None}
+        self._said = {key: text for key, text in said.items() if text is not None}
+        self._user, self._told = None, []
 
     def refusal(self, calls: int) -> str | None:
         """Words for a batch that must not run; ``None``: it may."""
@@ -81,26 +129,40 @@ class Loop:
         """Text ahead of the agent's next input; ``None`` where the preset makes none."""
         return self.guard.work_order(self._user)
 
-    def observe(self, **turn: Any) -> Decision:
-        """Take in one iteration (``LoopGuard.observe``)."""
-        return self._learn(self.guard.observe(**self._with_said(turn)))
+    def observe(self, *, cut: bool = False, **turn: Any) -> Decision:
+        """Take in one iteration (``LoopGuard.observe``).
 
-    async def aobserve(self, **turn: Any) -> Decision:
+        Args:
+            cut: Its run broke off.
+            turn: What ``LoopGuard.observe`` takes.
+        """
+        return self._learn(self.guard.observe(**self._with_said(turn)), cut)
+
+    async def aobserve(self, *, cut: bool = False, **turn: Any) -> Decision:
         """``observe`` for asyncio."""
-        return self._learn(await self.guard.aobserve(**self._with_said(turn)))
+        return self._learn(await self.guard.aobserve(**self._with_said(turn)), cut)
 
     def _with_said(self, turn: dict[str, Any]) -> dict[str, Any]:
         """The turn with what was said to the agent before it."""
-        if self._user is not None:
-            turn["user"] = self._user
-        if self._told:
-            turn["nudge"] = "\n".join(self._told)
-        self._user, self._told = None, []
-        return turn
+        said, self._said = self._said, {}
+        self._open = not turn.get("last", False)
+        return {**turn, **said}
 
-    def _learn(self, decision: Decision) -> Decision:
-        self._hints = hints_of(decision)
+    def _learn(self, decision: Decision, cut: bool) -> Decision:
+        self._hints, self._cut = hints_of(decision), cut
         return decision
+
+
+def unanswered(call: dict[str, Any], error: str | None = None) -> dict[str, Any]:
+    """A call whose run broke off before its result came: not ok, its result unknown.
+
+    Args:
+        call: As ``LoopGuard.observe`` takes it.
+        error: What it raised, where that is known.
+    """
+    if "result" in call:
+        return call
+    return {**call, **({} if error is None else {"result": error}), "ok": False}
 
 
 def tokens(

@@ -13,7 +13,10 @@ the agent, to the tools or to the end. Nothing is raised: ``guard.decision`` say
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import takewhile
 from typing import Any, Literal
 
 from langchain_core.messages import (
@@ -23,10 +26,13 @@ from langchain_core.messages import (
     RemoveMessage,
     ToolMessage,
 )
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
-from harness.adapters._loop import Loop, tokens
+from harness.adapters._loop import Loop
+from harness.adapters._messages import observed
 from harness.errors import HarnessError
 from harness.live import LoopGuard
 
@@ -78,9 +84,11 @@ class GuardNode:
         """Look at what is new, and say where the run goes.
 
         Raises:
-            HarnessError: The loop ended for good before, or an observed value breaks a rule.
+            HarnessError: The loop ended for good before, the guard is in two runs at once, or an
+                observed value breaks a rule.
         """
         messages = state["messages"]
+        self._talk.enter(get_runtime())
         if not isinstance(messages[-1], AIMessage):
             said, way = self._talk.heard(messages)
         else:
@@ -100,36 +108,74 @@ class Conversation:
 
     def __init__(self, guard: LoopGuard) -> None:
         self._loop = Loop(guard)
+        self._reply: AIMessage | None = None
+        self._begins = True
         self._refused: str | None = None
+        self._held: frozenset[str | None] = frozenset()
+        self._errors: dict[str | None, str] = {}
         self._orders = 0
 
-    def replied(self, messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], Way]:
-        """The last message is the model's reply: may its calls run?
+    def enter(self, runtime: Any) -> None:
+        """A node of a run has its turn.
 
         Args:
-            messages: The conversation so far.
+            runtime: LangGraph's; its ``control`` is one object a run.
+
+        Raises:
+            HarnessError: The guard is in two runs at once.
+        """
+        control = getattr(runtime, "control", None)
+        self._begins = control is None or self._loop.enter(id(control), control)
+
+    def worked(self) -> None:
+        """The time until now was the loop's own."""
+        self._loop.guard.watch.worked()
+
+    @contextmanager
+    def running(self, call_id: str | None) -> Iterator[None]:
+        """Around a tool that runs: what it raises is remembered, and goes on."""
+        with ExitStack() as stack:
+            stack.push(partial(self._note, call_id))
+            yield
+
+    def _note(self, call_id: str | None, _: object, error: object, trace: object) -> None:
+        # An interrupt is no failure.
+        if isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
+            self._errors[call_id] = f"{type(error).__name__}: {error}"
+
+    def replied(self, messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], Way]:
+        """The model has replied: may its calls run?
+
+        Args:
+            messages: The conversation so far; somebody may have answered calls of the reply.
 
         Returns:
             Results of calls that may not run, and who is next.
         """
-        reply, _ = _turn(messages)
+        reply, results = _turn(messages)
+        self._cut_off(messages, unless=reply)
+        self._loop.replied()
         if not reply.tool_calls:
-            self._loop.observe(**_observed(reply, {}), last=True)
+            self._loop.observe(**observed(reply, {}), last=True)
             return [], "end"
-        self._refused = self._loop.refusal(len(reply.tool_calls))
+        self._reply = reply
+        waiting = [call for call in reply.tool_calls if call["id"] not in results]
+        self._refused = self._loop.refusal(len(reply.tool_calls)) if waiting else None
         if self._refused is None:
             return [], "tools"
+        self._held = frozenset(call["id"] for call in waiting)
         return [
             ToolMessage(self._refused, tool_call_id=call["id"], name=call["name"], status="error")
-            for call in reply.tool_calls
+            for call in waiting
         ], "agent"
 
     def answered(self, messages: Sequence[BaseMessage]) -> None:
         """The last reply is the final answer, given as a call of a tool that does nothing else."""
         reply, _ = _turn(messages)
+        self._loop.replied()
         (call, *_) = reply.tool_calls
         said = {"text": json.dumps(call["args"], ensure_ascii=False), "finish_reason": "stop"}
-        self._loop.observe(**{**_observed(reply, None), **said}, last=True)
+        self._loop.observe(**{**observed(reply, None), **said}, last=True)
 
     def heard(self, messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], Way]:
         """The last message is for the model, a result or a person's: observe what it completes.
@@ -143,17 +189,46 @@ class Conversation:
         last = messages[-1]
         if isinstance(last, ToolMessage):
             reply, results = _turn(messages)
-            self._loop.observe(**_observed(reply, results if self._refused is None else None))
-            if self._refused is not None:
-                self._loop.told(self._refused)
-            self._refused = None
+            self._cut_off(messages, unless=reply)
+            self._complete(reply, results)
+        elif self._reply is not None and not self._begins:
+            # Other middleware spoke behind the results.
+            self._complete(self._reply, _results(messages, self._reply))
+            self._loop.told(str(last.text))
         else:
+            self._cut_off(messages)
+            if self._loop.unheard():
+                return [], "end"
             self._loop.begin(str(last.text) if isinstance(last, HumanMessage) else None)
         if self._loop.ended:
             return [], "end"
         nudge, order = self._loop.nudge(), self._loop.work_order()
         said: list[BaseMessage] = [] if nudge is None else [HumanMessage(nudge)]
         return said if order is None else [*said, *self._ordered(order, messages)], "agent"
+
+    def _complete(
+        self, reply: AIMessage, results: dict[str, ToolMessage], *, cut: bool = False
+    ) -> None:
+        """Observe a reply with the results of its calls."""
+        refused, held = self._refused, self._held
+        self._reply, self._refused, self._held = None, None, frozenset()
+        errors, self._errors = self._errors, {}
+        done = observed(reply, results, held, errors if cut else None)
+        self._loop.observe(**done, cut=cut)
+        if refused is not None:
+            self._loop.told(refused)
+
+    def _cut_off(self, messages: Sequence[BaseMessage], unless: AIMessage | None = None) -> None:
+        """Observe the last reply if no results can come any more: its run broke off.
+
+        Args:
+            messages: The conversation so far, where some results may stand.
+            unless: The reply that is looked at now.
+        """
+        reply = self._reply
+        if reply is None or (unless is not None and _same(reply, unless)):
+            return
+        self._complete(reply, _results(messages, reply), cut=True)
 
     def _ordered(self, order: str, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The work order as a message; only the newest stays in the conversation."""
@@ -175,43 +250,14 @@ def _turn(messages: Sequence[BaseMessage]) -> tuple[AIMessage, dict[str, ToolMes
     raise HarnessError("guard: the conversation must have an AIMessage before its ToolMessages")
 
 
-def _observed(reply: AIMessage, results: dict[str, ToolMessage] | None) -> dict[str, Any]:
-    """A reply with the results of its calls as a guard takes it; ``None``: no call ran."""
-    about = reply.response_metadata
-    calls = [] if results is None else [
-        _call(call["name"], call["args"], results.get(call["id"] or ""))
-        for call in reply.tool_calls
-    ]  # fmt: skip
-    for broken in reply.invalid_tool_calls:
-        told = broken.get("error") or "the arguments are not one JSON object"
-        call = {"tool": broken["name"] or "", "args": broken["args"], "result": told, "ok": False}
-        calls.append(call)
-    return {
-        "text": str(reply.text),
-        "calls": calls,
-        "model": about.get("model_name") or about.get("model"),
-        "usage": _usage(reply),
-        "finish_reason": about.get("finish_reason") or about.get("stop_reason"),
-    }
+def _same(one: BaseMessage, other: BaseMessage) -> bool:
+    """Whether two messages are one; a state without ``add_messages`` gives no ids."""
+    return one == other if one.id is None else one.id == other.id
 
 
-def _call(tool: str, args: Any, result: ToolMessage | None) -> dict[str, Any]:
-    found = {"tool": tool, "args": args}
-    if result is None:
-        return found
-    return {**found, "result": str(result.text), "ok": result.status != "error"}
-
-
-def _usage(reply: AIMessage) -> dict[str, int] | None:
-    usage = reply.usage_metadata
-    if usage is None:
-        return None
-    inside = usage.get("input_token_details") or {}
-    outside = usage.get("output_token_details") or {}
-    return tokens(
-        asked=usage["input_tokens"],
-        answered=usage["output_tokens"],
-        read=inside.get("cache_read") or 0,
-        written=inside.get("cache_creation") or 0,
-        reasoned=outside.get("reasoning") or 0,
-    )
+def _results(messages: Sequence[BaseMessage], reply: AIMessage) -> dict[str, ToolMessage]:
+    """The results behind a reply; none where it does not stand in the conversation."""
+    if not any(_same(message, reply) for message in messages):
+        return {}
+    behind = takewhile(lambda message: not _same(message, reply), reversed(messages))
+    return {m.tool_call_id: m for m in behind if isinstance(m, ToolMessage)}

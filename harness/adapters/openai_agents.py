@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents import AgentsException, RunConfig, RunHooks, ToolGuardrailFunctionOutput
@@ -25,7 +25,8 @@ from agents.models import get_default_model
 from agents.run_config import CallModelData, ModelInputData, ToolErrorFormatterArgs
 
 from harness.adapters import _loop
-from harness.adapters._loop import Loop, tokens
+from harness.adapters._loop import Loop, tokens, unanswered
+from harness.adapters._openai_items import last_reply, last_words
 from harness.live import LoopGuard
 from harness.openai_llm import calls_from
 from harness.verdicts import Decision
@@ -44,6 +45,14 @@ class GuardStopped(_loop.GuardStopped, AgentsException):
         self.run_data = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A reply that another process has heard, read out of the conversation."""
+
+    output: list[Any]
+    usage: Any
+
+
 class GuardHooks(RunHooks[Any]):
     """Guards the runs of one conversation: a run after the first goes on with the same counts.
 
@@ -60,7 +69,7 @@ class GuardHooks(RunHooks[Any]):
         self._failed: dict[str, str] = {}
         self._others: list[str] = []
         self._running = 0
-        self._begun = False
+        self._resumed: Any = None
         self._refused: str | None = None
 
     def run_config(self, base: RunConfig | None = None) -> RunConfig:
@@ -74,8 +83,10 @@ class GuardHooks(RunHooks[Any]):
         own_filter, own_format = base.call_model_input_filter, base.tool_error_formatter
 
         async def told(data: CallModelData[Any]) -> ModelInputData:
+            if not self._running:
+                await self._settle(data.model_data.input)
             found = own_filter(data) if own_filter else data.model_data
-            return await self._tell(await found if inspect.isawaitable(found) else found)
+            return self._tell(await found if inspect.isawaitable(found) else found)
 
         async def failed(args: ToolErrorFormatterArgs[Any]) -> str | None:
             found = own_format(args) if own_format else None
@@ -98,10 +109,13 @@ class GuardHooks(RunHooks[Any]):
         return ToolGuardrailFunctionOutput.reject_content(self._refused)
 
     async def on_agent_start(self, context: Any, agent: Any) -> None:
-        """A run begins, or another agent takes over."""
-        if not self._begun:
-            self._begun = True
-            self._loop.begin(_last_words(context.turn_input))
+        """A run begins, or another agent takes over.
+
+        Raises:
+            GuardStopped: The turn that was cut off in the last run has ended the loop.
+            HarnessError: The loop ended for good.
+        """
+        await self._enter(context, agent)
 
     async def on_llm_start(
         self, context: Any, agent: Any, system_prompt: Any, input_items: Any
@@ -111,14 +125,18 @@ class GuardHooks(RunHooks[Any]):
         Raises:
             GuardStopped: The guard ended the run.
         """
-        await self._settle()
-        decision = self._loop.guard.decision
-        if decision is not None and decision.ends:
-            self._begun = False
-            raise GuardStopped(self._loop.guard, decision)
+        await self._enter(context, agent)
+        await self._settle(input_items)
+        self._stop()
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
-        """The model has replied; its calls run next."""
+        """The model has replied; its calls run next.
+
+        Raises:
+            HarnessError: The guard is in two runs at once.
+        """
+        self._loop.enter(id(context.usage), context.usage)
+        self._loop.replied()
         self._reply, self._named = response, _model_name(self._model or agent.model)
         self._running = 0
         asked = sum(getattr(item, "type", None) == "function_call" for item in response.output)
@@ -126,11 +144,13 @@ class GuardHooks(RunHooks[Any]):
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
         """A tool runs; what an agent inside it does is no turn of this loop."""
+        await self._enter(context, agent)
         self._running += 1
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: object) -> None:
         """A tool has run."""
         self._running -= 1
+        self._loop.guard.watch.worked()
         call_id = getattr(context, "tool_call_id", None)
         text = result if isinstance(result, str) else json.dumps(result, default=str)
         if call_id is None:
@@ -140,22 +160,50 @@ class GuardHooks(RunHooks[Any]):
 
     async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
         """The run ends by itself."""
+        self._loop.enter(id(context.usage), context.usage)
         await self._settle(last=True)
-        self._begun = False
 
-    async def _tell(self, data: ModelInputData) -> ModelInputData:
+    async def _enter(self, context: Any, agent: Any) -> None:
+        """Something happens in a run, perhaps its first; a run is known by its ``usage``."""
+        usage = context.usage
+        if not self._loop.enter(id(usage), usage):
+            return
+        self._running = 0
+        if usage.requests and not self._loop.ended:
+            # It goes on from a RunState: nobody has said anything new.
+            if self._reply is None:
+                self._resumed = usage
+                self._named = _model_name(self._model or agent.model)
+            return
+        await self._settle(cut=True)
+        if self._loop.unheard():
+            self._stop()
+        self._loop.begin(last_words(context.turn_input))
+
+    def _stop(self) -> None:
+        decision = self._loop.guard.decision
+        if decision is not None and decision.ends:
+            raise GuardStopped(self._loop.guard, decision)
+
+    def _tell(self, data: ModelInputData) -> ModelInputData:
         """The input of the next model call with what the guard says; it is said this once."""
-        if self._running:
-            return data
-        await self._settle()
-        if self._loop.ended:
+        if self._running or self._loop.ended:
             return data
         said = [text for text in (self._loop.nudge(), self._loop.work_order()) if text]
         more: list[Any] = [{"role": "user", "content": text} for text in said]
         return replace(data, input=[*data.input, *more])
 
-    async def _settle(self, *, last: bool = False) -> None:
-        """Observe the reply with the results of its calls, once they are there."""
+    async def _settle(
+        self, items: Sequence[Any] = (), *, last: bool = False, cut: bool = False
+    ) -> None:
+        """Observe the reply with the results of its calls, once they are there.
+
+        Args:
+            items: What the model is asked with next.
+            last: The run ends by itself.
+            cut: The run broke off.
+        """
+        self._recover(items)
         if self._reply is None:
             return
         reply, self._reply = self._reply, None
@@ -164,12 +212,23 @@ class GuardHooks(RunHooks[Any]):
         if refused is not None:
             # Whatever ran all the same, because its tool has no guardrail, is recorded.
             calls = [call for call in calls if "result" in call]
+        elif cut:
+            calls = [unanswered(call) for call in calls]
         self._results, self._failed, self._others = {}, {}, []
         await self._loop.aobserve(
-            text=text, calls=calls, model=self._named, usage=_usage(reply.usage), last=last
+            text=text, calls=calls, model=self._named, usage=_usage(reply.usage), last=last, cut=cut
         )
         if refused is not None:
             self._loop.told(refused)
+
+    def _recover(self, items: Sequence[Any]) -> None:
+        """Find the reply of a run that was paused in another process."""
+        usage, self._resumed = self._resumed, None
+        output, results = last_reply(items) if usage is not None else ([], {})
+        if not output:
+            return
+        self._results = {**results, **self._results}
+        self._reply = _Reply(output, next(reversed(usage.request_usage_entries), None))
 
     def _read(self, output: list[Any]) -> tuple[str, list[dict[str, Any]]]:
         texts: list[str] = []
@@ -218,6 +277,8 @@ def _model_name(model: Any) -> str | None:
 
 
 def _usage(usage: Any) -> dict[str, int] | None:
+    if usage is None:
+        return None
     return tokens(
         asked=usage.input_tokens,
         answered=usage.output_tokens,
@@ -225,12 +286,3 @@ def _usage(usage: Any) -> dict[str, int] | None:
         written=getattr(usage.input_tokens_details, "cache_write_tokens", 0) or 0,
         reasoned=usage.output_tokens_details.reasoning_tokens or 0,
     )
-
-
-def _last_words(items: list[Any]) -> str | None:
-    """What a person said last, where it is plain text."""
-    for item in reversed(items):
-        if isinstance(item, Mapping) and item.get("role") == "user":
-            content = item.get("content")
-            return content if isinstance(content, str) else None
-    return None
