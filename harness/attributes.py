@@ -128,6 +128,8 @@ def episode_attributes(episode: Episode, episode_id: str) -> Attributes:
         value = getattr(episode, field)
         if value is not None:
             attributes[names.EPISODE + field] = value
+    # Which way a score is better decides how a threshold reads.
+    attributes[names.DIRECTION] = episode.direction
     attributes[names.EPISODE + "exit_reason"] = episode.exit_reason.value
     attributes[names.EPISODE + "exit_group"] = episode.exit_group
     if episode.continued is not None:

@@ -36,6 +36,7 @@ ITERATION_SPAN = "harness.iteration"
 # An episode's span carries these after the prefix, and the columns of ``episodes`` are the same.
 EPISODE = "harness.episode."
 THRESHOLD = "harness.threshold."
+DIRECTION = "harness.direction"  # which scores are better: higher or lower
 # An iteration's span: its columns, one signal a guard, and what fired, by name.
 ITERATION = "harness.iteration."
 SIGNAL = "harness.signal."

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.decide import is_pause
-from harness.exits import ExitReason, Status
+from harness.exits import ExitReason, Status, own_stop
 from harness.guards import Guard
 from harness.history import History
 from harness.preset import Preset
 from harness.scenario import Scenario
 from harness.trace import Iteration, Replay, Turn
 from harness.verdicts import Condition, Decision
-
-#: Reasons why a model stops talking by itself.
-_OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +77,10 @@ def own_finish(
         turn: The last one.
         has_tools: Whether the agent has tools; ``None`` where nobody said.
     """
-    recorded = scenario.recorded.exit_reason
-    if recorded is not None and turn is not None and turn.source[0] == "":
-        return recorded is ExitReason.AGENT_FINISHED, scenario.recorded.exit_reason_source
+    recorded = scenario.recorded
+    told = recorded.exit_reason is not None or recorded.exit_reason_source == "unknown"
+    if told and turn is not None and turn.source[0] == "":
+        return recorded.exit_reason is ExitReason.AGENT_FINISHED, recorded.exit_reason_source
     if turn is not None and stops_by_itself(turn, has_tools):
         return True, "inferred"
     return False, "unknown"
@@ -92,7 +90,7 @@ def stops_by_itself(turn: Turn, has_tools: bool | None) -> bool:
     """Whether an agent that has tools ended its turn by itself, without a call."""
     if turn.calls or turn.reply.error or not has_tools:
         return False
-    return turn.reply.finish_reason in _OWN_STOP
+    return own_stop(turn.reply.finish_reason)
 
 
 def summary(

@@ -7,6 +7,8 @@ from typing import Literal
 
 Group = Literal["success", "paused", "limit", "stuck", "undecided"]
 Status = Literal["finished", "paused", "stopped", "undecided"]
+#: Finish reasons with which a model stops by itself.
+_OWN_STOP = frozenset({"stop", "end_turn", "stop_sequence"})
 
 
 class ExitReason(StrEnum):
@@ -61,3 +63,12 @@ _MEMBERS: dict[Group, str] = {
 _GROUP: dict[ExitReason, Group] = {
     ExitReason(name): group for group, names in _MEMBERS.items() for name in names.split()
 }
+
+
+def own_stop(finish_reason: str | None) -> bool:
+    """Whether a model stopped by itself, or nobody said why it stopped.
+
+    Args:
+        finish_reason: As recorded; what stands behind a colon (``stop: refusal``) tells more of it.
+    """
+    return finish_reason is None or finish_reason.partition(":")[0] in _OWN_STOP

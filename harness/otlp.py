@@ -26,6 +26,11 @@ PATIENCE_S = 1.0
 COOL_DOWN_S = 30.0
 #: Says why an export failed, once for each batch; the exporter itself only tells that it did.
 _EXPORTER = logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+#: Variables that name a session with credentials, which the exporter then uses.
+_CREDENTIALS = (
+    "OTEL_PYTHON_EXPORTER_OTLP_HTTP_TRACES_CREDENTIAL_PROVIDER",
+    "OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER",
+)
 
 
 class _Listening(logging.Filter):
@@ -70,28 +75,68 @@ def _cause(record: logging.LogRecord) -> str:
     return " ".join(record.getMessage().partition(", retrying")[0].split()).rstrip(".")
 
 
+class _Rejections:
+    """What a backend says in its answers of spans that it did not keep; the exporter drops it."""
+
+    def __init__(self) -> None:
+        self.spans = 0
+        self.cause: str | None = None
+
+    def session(self) -> Any:
+        """A session for the exporter; ``None`` where a variable names another one.
+
+        Such a one brings credentials, and what its answers say is not read.
+        """
+        import requests
+
+        if any(os.environ.get(name) for name in _CREDENTIALS):
+            return None
+        session = requests.Session()
+        session.hooks["response"] = [self._read]
+        return session
+
+    def _read(self, response: Any, *args: Any, **kwargs: Any) -> None:
+        from google.protobuf.message import DecodeError
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+            ExportTraceServiceResponse,
+        )
+
+        if not response.ok:
+            return
+        try:
+            said = ExportTraceServiceResponse.FromString(response.content).partial_success
+        except DecodeError:
+            # Some backends answer in words; the status says that all was taken.
+            return
+        if said.rejected_spans > 0:
+            self.spans += said.rejected_spans
+            self.cause = self.cause or " ".join(said.error_message.split()) or "rejected"
+
+
 class _Counting(SpanExporter):
     """Passes spans on and counts what the backend took."""
 
-    def __init__(self, inner: SpanExporter) -> None:
+    def __init__(self, inner: SpanExporter, rejections: _Rejections) -> None:
         self._inner = inner
+        self._rejections = rejections
         self._resume_at = 0.0
         self._listening = _Listening()
         self.taken = 0
 
     @property
     def cause(self) -> str | None:
-        """Why the first batch that failed did."""
-        return self._listening.cause
+        """Why the first batch that failed did, or the first spans that were rejected were."""
+        return self._listening.cause or self._rejections.cause
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         begun = time.monotonic()
         if begun < self._resume_at:
             return SpanExportResult.FAILURE
+        before = self._rejections.spans
         with self._listening:
             result = self._inner.export(spans)
         if result is SpanExportResult.SUCCESS:
-            self.taken += len(spans)
+            self.taken += max(0, len(spans) - (self._rejections.spans - before))
         elif time.monotonic() - begun > PATIENCE_S:
             self._resume_at = time.monotonic() + COOL_DOWN_S
         return result
@@ -118,12 +163,14 @@ class OtlpSink:
     """
 
     def __init__(self, exporter: SpanExporter | None = None, endpoint: str | None = None) -> None:
+        rejections = _Rejections()
         try:
             if exporter is None:
                 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-                exporter = OTLPSpanExporter(endpoint=traces_url(endpoint) if endpoint else None)
-            self._exporter = _Counting(exporter)
+                url = traces_url(endpoint) if endpoint else None
+                exporter = OTLPSpanExporter(endpoint=url, session=rejections.session())
+            self._exporter = _Counting(exporter, rejections)
             # A replay makes spans faster than any backend takes them; the SDK's own queue of 2,048
             # would drop most of a healthy run.
             queue = None if "OTEL_BSP_MAX_QUEUE_SIZE" in os.environ else QUEUE_SPANS

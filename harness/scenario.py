@@ -141,10 +141,14 @@ class Step(Model):
 
 
 class Recorded(Model):
-    """What the real run did, if known. ``limits`` names the limits that cut it off."""
+    """What the real run did, if known. ``limits`` names the limits that cut it off.
+
+    ``exit_reason_source`` is ``unknown`` where the source was looked at and does not tell; a replay
+    then does not take a last turn without calls for the agent's own end.
+    """
 
     exit_reason: Reason | None = None
-    exit_reason_source: Literal["explicit", "inferred"] = "explicit"
+    exit_reason_source: Literal["explicit", "inferred", "unknown"] = "explicit"
     outcome: str | None = None
     limits: JsonObject = {}
 

@@ -8,13 +8,14 @@ recordings is worth only as much as these answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Protocol, cast
 
 from harness.errors import ImportFormatError, choices
+from harness.exits import own_stop
 from harness.importers._base import shown
 from harness.importers._detect import AUTO, Source, Unknown, detected, sources
 from harness.importers._head import Head
@@ -23,7 +24,7 @@ from harness.importers._missing import Missing
 
 __all__ = [
     "AUTO", "Head", "ImporterModule", "Intake", "Missing", "Source", "Unknown", "available",
-    "detect", "get", "recordings", "sources_in",
+    "detect", "get", "joins", "recordings", "sources_in",
 ]  # fmt: skip
 
 
@@ -120,12 +121,20 @@ def sources_in(path: Path) -> list[Source | Unknown]:
     return sources(path, available())
 
 
-def recordings(name: str, path: Path, intake: Intake | None = None) -> Iterator[dict[str, Any]]:
+def joins(name: str) -> bool:
+    """Whether one recording of an importer may be spread over several paths (``read_all``)."""
+    return hasattr(get(name), "read_all")
+
+
+def recordings(
+    name: str, path: Path, intake: Intake | None = None, *, beside: Sequence[Path] = ()
+) -> Iterator[dict[str, Any]]:
     """Read ``path`` with the importer called ``name``, one valid scenario after another.
 
     Args:
         name: Of the importer.
         path: File or folder.
+        beside: Further ones to read with it, for an importer that ``joins`` them.
         intake: Learns what is lost; left out: the first broken record ends the import.
 
     Raises:
@@ -135,7 +144,11 @@ def recordings(name: str, path: Path, intake: Intake | None = None) -> Iterator[
     """
     intake = intake or Intake(strict=True)
     found, before = 0, intake.broken
-    for recording in get(name).read(path, intake):
+    importer: Any = get(name)
+    whole = (path, *beside)
+    read = importer.read_all(whole, intake) if beside else importer.read(path, intake)
+    for recording in read:
+        _leave_open(recording)
         if (error := _problem(path, recording)) is not None:
             intake.note(error)
             continue
@@ -143,6 +156,20 @@ def recordings(name: str, path: Path, intake: Intake | None = None) -> Iterator[
         yield recording
     if not found and intake.first is not None and intake.broken > before:
         raise intake.first
+
+
+def _leave_open(recording: dict[str, Any]) -> None:
+    """Keep a replay from guessing the end that the importer, who saw the source, could not tell.
+
+    A last turn without calls looks like the agent's own end, which an interrupted one has, too.
+    """
+    recorded, steps = recording.get("recorded", {}), recording.get("steps")
+    if "exit_reason" in recorded or not steps or steps[-1].get("calls"):
+        return
+    reply = steps[-1].get("reply", {})
+    tools = recording.get("tools") or any(step.get("calls") for step in steps)
+    if tools and "error" not in reply and own_stop(reply.get("finish_reason")):
+        recording["recorded"] = {**recorded, "exit_reason_source": "unknown"}
 
 
 def _problem(path: Path, recording: dict[str, Any]) -> ImportFormatError | None:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from harness.importers._base import Place, inferred
+from harness.importers._claude_stream import Streamed, ending_of, even_out, plain
 from harness.importers._messages import moment
 from harness.importers._steps import Steps, arguments, joined
 from harness.importers._usage import usage_from
@@ -19,14 +20,10 @@ _BASH = ("<bash-stdout>", "<bash-stderr>")
 _NOTICES = ("<system-reminder>", "<task-notification>", "<teammate-message")
 _COMMAND = re.compile(r"<command-name>([^<]*)</command-name>")
 _ARGS = re.compile(r"<command-args>([^<]*)</command-args>")
-#: A last line of older versions has no reason where the message ended by itself.
-_OWN_STOP = (None, "end_turn", "stop_sequence")
-#: How stream-json names the end, by what it is to us.
-_RESULTS = {
-    "success": "agent_finished",
-    "error_max_turns": "max_iterations",
-    "error_max_budget_usd": "cost_budget",
-}
+#: Some versions write null for whole messages and for ones that broke off, so null tells nothing.
+_OWN_STOP = ("end_turn", "stop_sequence")
+#: Calls of sub-agents; one that works in the background leaves no lines of its own.
+_DELEGATES = frozenset({"Agent", "Task"})
 
 
 class Thread:
@@ -35,12 +32,14 @@ class Thread:
     Attributes:
         found: The steps.
         began: Where the first line is.
-        lines: The lines as they are.
+        lines: The lines as they are, also those that came again and were left out.
         nested: It is a sub-agent's.
         session: Id of the session.
         agent: Id of the sub-agent, where the lines have one.
         slug: Name by which sessions that belong together are known.
         tools: What the agent was offered, where the lines say it.
+        delegated: Sub-agents were at work since the last result, whose tokens it may contain.
+        spread: Some tokens stand in the steps as a share of a result's total.
     """
 
     def __init__(self, began: Place, *, nested: bool) -> None:
@@ -52,12 +51,18 @@ class Thread:
         self.agent: str | None = None
         self.slug: str | None = None
         self.tools: list[str] | None = None
+        self.delegated = False
+        self.spread = False
         self._steps: dict[str, dict[str, Any]] = {}
         self._asked: dict[str, int | None] = {}
         self._summary: str | None = None
         self._command: str | None = None
         self._last: dict[str, Any] = {}
+        self._stop: str | None = None
         self._result: dict[str, Any] = {}
+        self._streamed: dict[str, Streamed] = {}
+        self._streaming: str | None = None
+        self._counted = 0
 
     def take(self, place: Place, line: dict[str, Any]) -> None:
         """Read the next line.
@@ -76,6 +81,8 @@ class Thread:
             self._model(place, line, at)
         elif kind == "user":
             self._user(place, line, at)
+        elif kind == "stream_event":
+            self._stream(place, line)
         elif kind == "result":
             self._end(place, line)
         elif kind == "system" and line.get("subtype") == "init":
@@ -90,8 +97,7 @@ class Thread:
             return self._result
         if self._last.get("isApiErrorMessage") is True:
             return inferred({"exit_reason": "error"})
-        stopped = self._last["message"].get("stop_reason") in _OWN_STOP
-        if stopped and not self.found.steps[-1].get("calls"):
+        if self._stop in _OWN_STOP and not self.found.steps[-1].get("calls"):
             return inferred({"exit_reason": "agent_finished"})
         return {}
 
@@ -102,7 +108,7 @@ class Thread:
         model = place.get_or_none(message, "model", str)
         if model == _SYNTHETIC and not failed:
             return
-        self._command, self._last = None, line
+        self._command, self._last, self._result = None, line, {}
         name = _text(message, "id") or _text(line, "uuid")
         step = self._steps.get(name or "")
         if step is None or name is None:
@@ -115,11 +121,14 @@ class Thread:
             reply["text"] = f"{reply['text']}\n{text}" if "text" in reply else text
         if model:
             reply["model"] = model
-        if reason := place.get_or_none(message, "stop_reason", str):
-            reply["finish_reason"] = reason
+        streamed = self._streamed.get(name or "")
         usage = place.get_or_none(message, "usage", dict)
-        if usage and (counts := usage_from(place.at("usage"), _plain(usage))):
-            reply["usage"] = counts
+        if usage and (counts := usage_from(place.at("usage"), plain(usage))):
+            reply["usage"] = counts if streamed is None else {**counts, **streamed.usage}
+        self._stop = place.get_or_none(message, "stop_reason", str)
+        self._stop = self._stop or (streamed.stop if streamed else None)
+        if self._stop:
+            reply["finish_reason"] = self._stop
         since = self._asked.get(name or "")
         if at is not None and since is not None and at >= since:
             reply["ms"] = at - since
@@ -149,7 +158,7 @@ class Thread:
         text = joined([part for part in parts if part.get("type") != "tool_result"]).strip()
         if not text:
             return
-        self._last = {}
+        self._last, self._result = {}, {}
         if line.get("isCompactSummary") is True:
             self._summary = self._summary or text
             self.found.nudged(text, at)
@@ -187,13 +196,25 @@ class Thread:
             result["exit_code"] = code
         self.found.answered(place.get_or_none(part, "tool_use_id", str), result, at)
 
+    def _stream(self, place: Place, line: dict[str, Any]) -> None:
+        """A part of a message (``--include-partial-messages``): its last one has exact counts."""
+        event = place.get(line, "event", dict)
+        kind = event.get("type")
+        if kind == "message_start":
+            self._streaming = _text(place.get(event, "message", dict), "id")
+        elif kind == "message_delta" and self._streaming is not None:
+            streamed = self._streamed.setdefault(self._streaming, Streamed())
+            streamed.take(place, event)
+            if (step := self._steps.get(self._streaming)) is not None:
+                self._stop = streamed.write(step["reply"]) or self._stop
+
     def _end(self, place: Place, line: dict[str, Any]) -> None:
-        subtype = place.get_or_none(line, "subtype", str) or ""
-        failed = line.get("is_error") is True
-        reason = _RESULTS.get(subtype, "error" if failed or subtype.startswith("error") else None)
-        if reason == "agent_finished" and failed:
-            reason = "error"
-        self._result = {"exit_reason": reason} if reason else {}
+        self._result = ending_of(place, line)
+        steps, self._counted = self.found.steps[self._counted :], len(self.found.steps)
+        asked = {call["tool"] for step in steps for call in step.get("calls", ())}
+        if not self.delegated and not asked & _DELEGATES:
+            self.spread |= even_out(place, line, steps)
+        self.delegated = False
 
 
 def _text(record: dict[str, Any], key: str) -> str | None:
@@ -207,8 +228,3 @@ def _parts(place: Place, message: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"type": "text", "text": content}]
     parts = place.get_or_none(message, "content", list) or []
     return [part for part in parts if isinstance(part, dict)]
-
-
-def _plain(usage: dict[str, Any]) -> dict[str, Any]:
-    """The counts of a usage object, without its breakdowns and labels."""
-    return {key: value for key, value in usage.items() if key.endswith("_tokens")}

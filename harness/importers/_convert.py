@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.errors import ImportFormatError
 from harness.files import MAX_BYTES
-from harness.importers import recordings
+from harness.importers import joins, recordings
 from harness.importers._base import Place, unique
 from harness.importers._detect import Source, files_of
 from harness.importers._intake import MOST_PROBLEMS, Intake
@@ -64,13 +64,14 @@ class Conversion:
         Raises:
             ImportFormatError: The import is strict and something is broken.
         """
-        sizes = [sum(map(_size, files_of(source.path))) for source in self.sources]
+        groups = _together(self.sources)
+        sizes = [sum(_size(f) for s in group for f in files_of(s.path)) for group in groups]
         self.total_bytes = sum(sizes)
         seen: dict[str, int] = {}
         done = 0
-        for source, size in zip(self.sources, sizes, strict=True):
+        for group, size in zip(groups, sizes, strict=True):
             intake = Intake(strict=self.strict)
-            for item in self._of(source, intake, seen):
+            for item in self._of(group, intake, seen):
                 # Some files are read twice, and some of a folder not at all.
                 self.done_bytes = done + min(intake.read_bytes, size)
                 yield item
@@ -79,9 +80,11 @@ class Conversion:
             done += size
             self.done_bytes = done
 
-    def _of(self, source: Source, intake: Intake, seen: dict[str, int]) -> Iterator[Item]:
+    def _of(self, group: Sequence[Source], intake: Intake, seen: dict[str, int]) -> Iterator[Item]:
+        source, *more = group
+        beside = [each.path for each in more]
         try:
-            for recording in recordings(source.name, source.path, intake):
+            for recording in recordings(source.name, source.path, intake, beside=beside):
                 place = intake.place or Place(source.path, f"recording {recording['id']}")
                 try:
                     item = self._item(recording, intake.raw, place, source, seen)
@@ -118,6 +121,20 @@ class Conversion:
             raise place.error(f"becomes a scenario of {len(line)} bytes; at most {MAX_BYTES}")
         subject = Subject(clean, raw_facts(raw), source.name, removed)
         return Item(subject, line, raw_line)
+
+
+def _together(sources: Sequence[Source]) -> list[list[Source]]:
+    """Sources that are read at once: those of an importer of which a run may go over several."""
+    groups: list[list[Source]] = []
+    joint: dict[str, list[Source]] = {}
+    for source in sources:
+        if source.name in joint:
+            joint[source.name].append(source)
+            continue
+        groups.append([source])
+        if joins(source.name):
+            joint[source.name] = groups[-1]
+    return groups
 
 
 def _size(file: Path) -> int:

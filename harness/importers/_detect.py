@@ -10,6 +10,7 @@ from typing import Protocol
 from harness.errors import ImportFormatError
 from harness.importers._base import shown
 from harness.importers._head import Head, head_of
+from harness.importers._hints import hint
 
 #: A user writes this where the format is to be found out.
 AUTO = "auto"
@@ -140,6 +141,8 @@ def _known(head: Head, importers: Mapping[str, Fitting]) -> Source | Unknown:
 
 def _why(head: Head) -> str:
     """Why nothing can be made of a file, as far as its beginning tells."""
+    if (known := hint(head)) is not None:
+        return known
     match head.kind:
         case "empty":
             return "the file is empty"

@@ -90,27 +90,41 @@ def _start(file: IO[bytes]) -> bytes:
     return b"".join(parts)
 
 
+def _sound(body: bytes) -> Any:
+    """What the first of the first lines holds that is JSON; ``None`` where none is."""
+    lines = (beginning(line.lstrip()) for line in body.split(b"\n", MOST_LINES)[:MOST_LINES])
+    return next((value for value, whole in lines if whole), None)
+
+
+def _lines(path: Path, first: Any, text: str) -> Head:
+    """JSON Lines; where a line is a list of records, as pages are, and no chat, lists in a row."""
+    item = first[0] if isinstance(first, list) and first else None
+    if isinstance(item, dict) and "role" not in item:
+        return Head(path, "list", item, text)
+    return Head(path, "lines", first, text)
+
+
 def _head(path: Path, raw: bytes) -> Head:
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     body = raw.lstrip()
     if not body:
         return Head(path, "empty")
-    if b"\0" in raw[:8192]:
-        return Head(path, "binary")
-    text = raw[:65536].decode("utf-8", "replace")
+    named = path.name.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     line, _, rest = body.partition(b"\n")
     value, whole = beginning(line)
-    named = path.name.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
+    # A file system that lost what was written last leaves zeros in its place.
+    if b"\0" in raw[:8192] and not whole and not (named and _sound(body) is not None):
+        return Head(path, "binary")
+    text = raw[:65536].decode("utf-8", "replace")
     # A bracket alone is how a document begins that was laid out over lines.
     if named and line.strip() not in (b"[", b"{"):
-        sound = (beginning(line.lstrip()) for line in body.split(b"\n", MOST_LINES)[:MOST_LINES])
-        first = next((found for found, entire in sound if entire), None)
+        first = _sound(body)
         if first is None and not beginning(body)[1]:
             first = value
         if first is not None:
-            return Head(path, "lines", first, text)
+            return _lines(path, first, text)
     elif whole and rest.strip():
-        return Head(path, "lines", value, text)
+        return _lines(path, value, text)
     value, _ = beginning(body)
     if isinstance(value, list):
         return Head(path, "list", value[0] if value else None, text)

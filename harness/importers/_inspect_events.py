@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.importers._base import Place
-from harness.importers._messages import moment
+from harness.importers._messages import Result, moment
+from harness.importers._steps import joined
+from harness.importers._usage import beside
 
 _BESIDE = ("attachment://", "tc://")
 
@@ -18,13 +20,16 @@ class Measured:
 
     Attributes:
         texts: What stands beside the messages, by its name in them.
-        replies: Model events that no message has taken yet: the message's key, what was measured.
+        replies: Model events that no message has taken yet: the message's key, what was measured,
+            and the calls that the model asked for.
+        ran: Tool events, by the id of their call.
         times: Ms of a tool call, by its id.
         tools: Names of the tools that were offered.
     """
 
     texts: dict[str, str]
-    replies: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    replies: list[tuple[str, dict[str, Any], list[Any]]] = field(default_factory=list)
+    ran: dict[str, tuple[Place, dict[str, Any]]] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
     tools: set[str] = field(default_factory=set)
 
@@ -43,11 +48,7 @@ class Measured:
         if not isinstance(message, dict):
             return message
         message = self.whole(message)
-        calls = [
-            {"id": spot.get_or_none(c, "id", str), "name": spot.get(c, "function", str),
-             "arguments": c.get("arguments")}
-            for c in spot.get_or_none(message, "tool_calls", list) or ()
-        ]  # fmt: skip
+        asked = spot.get_or_none(message, "tool_calls", list) or []
         plain = {key: message[key] for key in ("role", "content", "model") if key in message}
         if message.get("role") == "tool":
             error = spot.get_or_none(message, "error", dict)
@@ -58,16 +59,46 @@ class Measured:
                 **({"is_error": True} if error else {}),
             }
         if message.get("role") == "assistant":
-            plain |= self._reply(_key(message))
+            told, generated = self._reply(_key(message))
+            plain |= told
+            asked = [*asked, *self._taken_out(asked, generated)]
+        calls = [
+            {"id": spot.get_or_none(c, "id", str), "name": spot.get(c, "function", str),
+             "arguments": c.get("arguments")}
+            for c in asked
+        ]  # fmt: skip
         return {**plain, **({"tool_calls": calls} if calls else {})}
 
-    def _reply(self, key: str) -> dict[str, Any]:
-        """What was measured of a reply; each event belongs to one message."""
-        for index, (found, told) in enumerate(self.replies):
+    def _reply(self, key: str) -> tuple[dict[str, Any], list[Any]]:
+        """What is known of a reply, and its calls; each event belongs to one message."""
+        for index, (found, told, calls) in enumerate(self.replies):
             if found == key:
                 del self.replies[: index + 1]
-                return told
-        return {}
+                return told, calls
+        return {}, []
+
+    def _taken_out(self, asked: list[Any], generated: list[Any]) -> list[Any]:
+        """Calls that were carried out and that an agent took out of its messages afterwards.
+
+        ``react`` does so with the call that submits.
+        """
+        known = {c.get("id") for c in asked if isinstance(c, dict)}
+        return [
+            c for c in generated
+            if isinstance(c, dict) and c.get("id") not in known and c.get("id") in self.ran
+        ]  # fmt: skip
+
+    def answer(self, call_id: str | None) -> Result | None:
+        """What the tool event of a call says came back; for calls without a message of theirs."""
+        if call_id is None or call_id not in self.ran:
+            return None
+        spot, event = self.ran[call_id]
+        error = spot.get_or_none(event, "error", dict)
+        if event.get("pending") or (error is None and event.get("result") is None):
+            return None
+        value = self.whole(event.get("result"))
+        text = joined(value) if isinstance(value, str | list | dict) else json.dumps(value)
+        return Result(call_id, None, text or (error or {}).get("message") or "", error is not None)
 
     def call_ms(self, call_id: str | None) -> int | None:
         """How long a call took, without waiting."""
@@ -105,8 +136,8 @@ def measured(place: Place, sample: Any) -> Measured:
         if kind == "model":
             _model(spot, event, found)
         elif kind == "tool" and (call_id := spot.get_or_none(event, "id", str)):
-            ms = _ms(spot, event)
-            if ms is not None:
+            found.ran[call_id] = (spot, event)
+            if (ms := _ms(spot, event)) is not None:
                 found.times[call_id] = ms
     return found
 
@@ -130,7 +161,9 @@ def _model(spot: Place, event: dict[str, Any], found: Measured) -> None:
     ms = _ms(spot, {"working_time": output.get("time"), **_known(event)})
     if ms is not None:
         told["ms"] = ms
-    found.replies.append((_key(found.whole(message)), told))
+    message = found.whole(message)
+    calls = spot.get_or_none(message, "tool_calls", list) or []
+    found.replies.append((_key(message), told, calls))
 
 
 def _known(event: dict[str, Any]) -> dict[str, Any]:
@@ -155,12 +188,13 @@ def _usage(spot: Place, usage: dict[str, Any]) -> dict[str, int]:
     }  # fmt: skip
     n = {k: spot.count(usage, v) if usage.get(v) is not None else 0 for k, v in names.items()}
     cached = n["read"] + n["written"]
-    apart = n["total"] == n["input"] + n["output"] + cached or cached > n["input"]
-    counts = {
-        "input": n["input"] if apart else n["input"] - cached,
+    counts = (n["input"], cached, n["output"], n["reasoning"])
+    cached_apart, reasoned_apart = beside(n["total"], counts, cached=cached > n["input"])
+    split = {
+        "input": n["input"] if cached_apart else n["input"] - cached,
         "cache_read": n["read"],
         "cache_write": n["written"],
-        "output": max(0, n["output"] - n["reasoning"]),
+        "output": n["output"] if reasoned_apart else n["output"] - n["reasoning"],
         "reasoning": n["reasoning"],
     }
-    return {key: count for key, count in counts.items() if count}
+    return {key: count for key, count in split.items() if count}

@@ -20,6 +20,10 @@ NO_CONTENT = "content:none"
 #: No model answers with more tokens, or is asked with more, in one reply.
 MOST_OUTPUT = 10_000_000
 MOST_INPUT = 100_000_000
+#: No tokens are so long, in characters; words of English have four to five.
+_LONGEST_TOKEN = 20
+#: Importers give this tag where a reply's tokens are a share of a total.
+_SHARES = "spread:usage"
 #: Two groups of times that are this far apart, with a gap between them, differ in their unit.
 _THOUSANDFOLD = (300, 3_000)
 _GAP = 100
@@ -127,6 +131,14 @@ def zero_usage(subject: Subject) -> str | None:
     """A reply has a text and 0 output tokens: the source writes 0 for "unknown"."""
     pairs = zip(subject.steps, subject.usages(), strict=True)
     return _first(bool(_text(s)) and u is not None and not _spoken(u) for s, u in pairs)
+
+
+def low_usage(subject: Subject) -> str | None:
+    """A reply has a text of more than 20 characters for each output token it tells."""
+    if _SHARES in subject.recording.get("tags", ()):
+        return None
+    pairs = zip(subject.steps, subject.usages(), strict=True)
+    return _first(0 < _spoken(u or {}) * _LONGEST_TOKEN < len(_text(s)) for s, u in pairs)
 
 
 def huge_usage(subject: Subject) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.errors import choices
 from harness.importers._base import Place, shown
+from harness.importers._finish import finish_reason
 from harness.importers._usage import usage_from
 from harness.text import mended
 
@@ -29,6 +30,8 @@ ROLES = {
     "observation": "tool",
 }
 _PROSE = ("text", "input_text", "output_text")
+#: Where parts of other kinds have their words.
+SAID = {"refusal": "refusal", "input_audio": "transcript", "output_audio": "transcript"}
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _MS_A_YEAR = 366 * 86_400_000
 
@@ -90,6 +93,7 @@ def message_from(spot: Place, raw: Any) -> Message:
     else:
         found.text = _content(spot, content, found)
     if found.role == "assistant":
+        found.text = found.text or _instead(about)
         _take_calls(spot, about, found)
         _take_reply(spot, about, found)
         found.score = about.get("score")
@@ -99,6 +103,13 @@ def message_from(spot: Place, raw: Any) -> Message:
     stamp = next((about[key] for key in ("timestamp", "created_at") if about.get(key)), None)
     found.at_ms = None if stamp is None else moment(spot, stamp)
     return found
+
+
+def _instead(about: dict[str, Any]) -> str:
+    """What stands for the content: words of refusal, or what was said aloud."""
+    audio = about.get("audio")
+    spoken = audio.get("transcript") if isinstance(audio, dict) else None
+    return next((text for text in (about.get("refusal"), spoken) if isinstance(text, str)), "")
 
 
 def _response(spot: Place, raw: dict[str, Any]) -> dict[str, Any] | None:
@@ -129,6 +140,8 @@ def _content(spot: Place, content: Any, found: Message | None) -> str:
         kind = at.get_or_none(part, "type", str) or "part"
         if kind in _PROSE or (kind == "part" and "text" in part):
             texts.append(at.get(part, "text", str))
+        elif isinstance(text := part.get(SAID.get(kind, "")), str):
+            texts.append(text)
         elif kind == "tool_use" and found is not None:
             found.calls.append((at.get_or_none(part, "id", str), _call(part, at)))
         elif kind == "tool_result" and found is not None:
@@ -149,6 +162,9 @@ def _take_calls(spot: Place, about: dict[str, Any], found: Message) -> None:
 def _call(item: Any, spot: Place) -> dict[str, Any]:
     """Arguments that are no JSON object make a failed call."""
     inner = spot.get_or_none(item, "function", dict) or item
+    if isinstance(custom := inner.get("custom"), dict) and "name" not in inner:
+        # The input of a custom tool is a text of any kind.
+        return {"tool": spot.get(custom, "name", str), "args": {"input": custom.get("input")}}
     keys = ("arguments", "args", "input", "parameters")
     raw = next((inner[key] for key in keys if isinstance(inner, dict) and key in inner), None)
     args = loaded(raw) if isinstance(raw, str) and raw.strip() else raw or {}
@@ -195,9 +211,10 @@ def _result(spot: Place, about: dict[str, Any], content: Any) -> Result:
 
 
 def _take_reply(spot: Place, about: dict[str, Any], found: Message) -> None:
-    for key in ("model", "finish_reason"):
-        if value := spot.get_or_none(about, key, str):
-            found.reply[key] = value
+    if model := spot.get_or_none(about, "model", str):
+        found.reply["model"] = model
+    if reason := spot.get_or_none(about, "finish_reason", str) or finish_reason(about):
+        found.reply["finish_reason"] = reason
     error = about.get("error")
     if error:
         words = error.get("message") if isinstance(error, dict) else error

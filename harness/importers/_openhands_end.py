@@ -8,6 +8,7 @@ from typing import Any
 from harness.importers._base import Place, inferred
 from harness.importers._messages import milliseconds
 from harness.importers._spread import shares
+from harness.importers._steps import plain_model
 from harness.importers._usage import usage_from
 
 #: The words OpenHands ends a run with, by what they are to us. The detector of loops does not say
@@ -67,6 +68,11 @@ def _number(text: str) -> int | float:
 class Ledger:
     """Tokens and times of single replies, by the id of the response.
 
+    Attributes:
+        usage: Tokens of each response.
+        ms: How long each took.
+        models: Which model gave each, where it is told.
+
     Raises:
         ImportFormatError: The metrics have another shape.
     """
@@ -75,6 +81,8 @@ class Ledger:
         self.place = place.at("metrics")
         self.usage: dict[str, dict[str, int]] = {}
         self.ms: dict[str, int] = {}
+        self.models: dict[str, str] = {}
+        self._taken: dict[str, dict[str, Any]] = {}
         self._order: list[str] = []
         self._total: dict[str, Any] | None = None
         if metrics is None:
@@ -84,6 +92,8 @@ class Ledger:
             counts = usage_of(self.place, item)
             if name and counts:
                 self.usage[name] = counts
+            if name and (model := self.place.get_or_none(item, "model", str)):
+                self.models[name] = plain_model(model)
         for item in self.place.get_or_none(metrics, "response_latencies", list) or ():
             name = self.place.get(item, "response_id", str)
             seconds = self.place.number(item, "latency")
@@ -100,6 +110,24 @@ class Ledger:
         following = self._order[index] if index < len(self._order) else None
         return None if following in known else following
 
+    def takes(self, name: str | None, reply: dict[str, Any]) -> None:
+        """A response stands in this reply, or will count to it."""
+        if name is not None:
+            self._taken[name] = reply
+
+    def settle(self, steps: list[dict[str, Any]]) -> None:
+        """Count responses that are no replies, as the condenser's, to the reply behind them."""
+        late: dict[str, int] = {}
+        for name, counts in self.usage.items():
+            if name not in self._taken:
+                late = added(late, counts)
+            elif late:
+                reply = self._taken[name]
+                reply["usage"], late = added(reply.get("usage", {}), late), {}
+        if late and self._taken:
+            reply = steps[-1].setdefault("reply", {})
+            reply["usage"] = added(reply.get("usage", {}), late)
+
     def spread(self, steps: list[dict[str, Any]]) -> list[str]:
         """Share the total out where no reply has tokens of its own; the tags that say so."""
         if self._total is None or any("usage" in step.get("reply", {}) for step in steps):
@@ -110,6 +138,24 @@ class Ledger:
                 reply = step.setdefault("reply", {})
                 reply["usage"] = {key: share[index] for key, share in parts.items() if share[index]}
         return ["spread:usage"] if parts and len(steps) > 1 else []
+
+
+def added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    """The sum of two usages."""
+    return {key: one.get(key, 0) + other.get(key, 0) for key in one | other}
+
+
+def merged(place: Place, stats: Any) -> dict[str, Any]:
+    """The metrics of each use of a model as one, as the file of a conversation's state has them."""
+    uses = place.get_or_none(stats, "usage_to_metrics", dict) or {}
+    return {
+        key: [
+            item
+            for name, metrics in uses.items()
+            for item in place.at(name).get_or_none(metrics, key, list) or ()
+        ]
+        for key in ("token_usages", "response_latencies")
+    }
 
 
 def usage_of(place: Place, item: dict[str, Any]) -> dict[str, int]:

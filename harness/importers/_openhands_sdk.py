@@ -6,7 +6,13 @@ from typing import Any
 
 from harness.importers._base import Place
 from harness.importers._messages import moment
-from harness.importers._openhands_end import Ledger, ending_of_error, ending_of_state, usage_of
+from harness.importers._openhands_end import (
+    Ledger,
+    added,
+    ending_of_error,
+    ending_of_state,
+    usage_of,
+)
 from harness.importers._steps import Steps, arguments, joined, plain_model
 
 _SOURCES = ("agent", "user", "environment")
@@ -15,17 +21,23 @@ _SOURCES = ("agent", "user", "environment")
 class Sdk:
     """One conversation, event by event.
 
+    Args:
+        ledger: What is known of single responses.
+        goal: Where it is known beside the events.
+        status: Of the conversation, as the file of its state has it.
+
     Attributes:
         found: The steps.
         tools: Names of the tools that were offered.
     """
 
-    def __init__(self, ledger: Ledger, goal: str | None) -> None:
+    def __init__(self, ledger: Ledger, goal: str | None, status: str | None) -> None:
         self.found = Steps(goal)
         self.tools: list[str] = []
         self._ledger = ledger
         self._response: str | None = None
         self._status: str | None = None
+        self._at_rest = status
         self._error: dict[str, Any] = {}
         self._finished: str | None = None
         self._counted: dict[str, dict[str, int]] = {}
@@ -49,12 +61,12 @@ class Sdk:
         late = {key: count for key, count in self._used.items() if count}
         if late and self.found.steps:
             reply = self.found.steps[-1].setdefault("reply", {})
-            known = reply.get("usage", {})
-            reply["usage"] = {key: known.get(key, 0) + late.get(key, 0) for key in known | late}
+            reply["usage"] = added(reply.get("usage", {}), late)
+        self._ledger.settle(self.found.steps)
         if self._error:
             return self._error
-        if self._status is not None:
-            return ending_of_state(self._status)
+        if (status := self._at_rest or self._status) is not None:
+            return ending_of_state(status)
         return {"exit_reason": "agent_finished"} if self._finished == "finish" else {}
 
     def _act(self, spot: Place, event: dict[str, Any], at: int | None) -> None:
@@ -108,7 +120,10 @@ class Sdk:
         self._response = name
         reply = self._measures({"text": text} if text else {})
         if name is not None and name in self._ledger.usage:
-            reply["usage"] = self._ledger.usage[name]
+            reply["usage"] = added(reply.get("usage", {}), self._ledger.usage[name])
+            self._ledger.takes(name, reply)
+        if name is not None and name in self._ledger.models:
+            reply["model"] = self._ledger.models[name]
         if name is not None and name in self._ledger.ms:
             reply["ms"] = self._ledger.ms[name]
         self.found.replied(reply, at)
@@ -120,6 +135,13 @@ class Sdk:
             reply["usage"] = usage
         self._used = {}
         return reply
+
+    def _condense(self, spot: Place, event: dict[str, Any], at: int | None) -> None:
+        """A summary of what came before; its tokens count to the reply that follows."""
+        name = spot.get_or_none(event, "llm_response_id", str)
+        if name is not None and name in self._ledger.usage:
+            self._used = added(self._used, self._ledger.usage[name])
+            self._ledger.takes(name, {})
 
     def _system(self, spot: Place, event: dict[str, Any], at: int | None) -> None:
         for tool in spot.get_or_none(event, "tools", list) or ():
@@ -150,6 +172,10 @@ class Sdk:
             total = at.get_or_none(metrics, "accumulated_token_usage", dict)
             if total is None:
                 continue
+            if model := at.get_or_none(metrics, "model_name", str):
+                self._model = self._model or plain_model(model)
+            if self._ledger.usage:
+                continue  # the responses are known one by one
             now = usage_of(at, total)
             before = self._counted.get(name, {})
             if any(now.get(key, 0) < count for key, count in before.items()):
@@ -157,8 +183,6 @@ class Sdk:
             for key, count in now.items():
                 self._used[key] = self._used.get(key, 0) + count - before.get(key, 0)
             self._counted[name] = now
-            if model := at.get_or_none(metrics, "model_name", str):
-                self._model = self._model or plain_model(model)
 
     def _fail(self, spot: Place, event: dict[str, Any], at: int | None) -> None:
         code = spot.get_or_none(event, "code", str) or ""
@@ -176,6 +200,7 @@ _READERS = {
     "ActionEvent": Sdk._act,
     "MessageEvent": Sdk._message,
     "ObservationEvent": Sdk._observe,
+    "Condensation": Sdk._condense,
     "AgentErrorEvent": Sdk._refuse,
     "UserRejectObservation": Sdk._refuse,
     "SystemPromptEvent": Sdk._system,

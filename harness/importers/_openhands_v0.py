@@ -72,7 +72,10 @@ class V0:
             self._observe(spot, event, str(observation), at)
 
     def told(self) -> dict[str, Any]:
-        """How the run ended as far as its events say."""
+        """How the run ended as far as its events say; gives the rest of the tokens to replies."""
+        if self._known:
+            # Without ids in the events, what no reply names may be a reply's all the same.
+            self._ledger.settle(self.found.steps)
         if self.ending or self._last is None:
             return self.ending
         args = self._last.get("args")
@@ -106,7 +109,9 @@ class V0:
             name = self._ledger.after(self._response, self._known)
         if name is None or name != self._response:
             text = text or spot.get_or_none(args, "thought", str)
-            self.found.replied(self._reply(spot, meta, name, text), at)
+            reply = self._reply(spot, meta, name, text)
+            self._ledger.takes(name, reply)
+            self.found.replied(reply, at)
             self._response = name
         if action != "message":
             call_id = f"event {event.get('id')}"
@@ -162,7 +167,9 @@ class V0:
     def _unread(self, text: str, at: int | None) -> None:
         """The machinery could not read the model's reply; only its complaint is in the stream."""
         name = self._ledger.after(self._response, self._known)
-        self.found.replied(self._measured(name, {}), at)
+        reply = self._measured(name, {})
+        self._ledger.takes(name, reply)
+        self.found.replied(reply, at)
         self.found.called(None, {"tool": UNREAD, "ok": False, "result": text, "ms": 0}, at)
         self._response, self._last = name, None
 

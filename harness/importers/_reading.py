@@ -7,6 +7,7 @@ one find the next: at the next line of JSON Lines, behind the brackets of an ite
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +15,7 @@ from typing import IO, Any
 from harness.errors import ImportFormatError
 from harness.importers._base import Place
 from harness.importers._head import head_of
+from harness.importers._hints import hint
 from harness.importers._intake import Intake
 from harness.importers._open import UNPACKING, opened
 from harness.importers._stream import BrokenOffError, NoListError, split
@@ -23,6 +25,8 @@ from harness.text import mended
 #: able to fill the memory.
 MAX_LINE_BYTES = 64 * 2**20
 MAX_DOCUMENT_BYTES = 512 * 2**20
+_JSON = json.JSONDecoder()
+_BLANKS = re.compile(r"[\s\ufeff]+")
 
 
 def json_lines(path: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
@@ -65,13 +69,47 @@ def json_document(path: Path, intake: Intake) -> Any:
     Raises:
         ImportFormatError: The file cannot be read, is too large, or is not JSON.
     """
+    return json_value(_whole(path, intake), Place(path, "document"))
+
+
+def json_documents(path: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
+    """Each JSON document of a file, with its place; they may follow one another, as from ``jq``.
+
+    Raises:
+        ImportFormatError: As ``json_document``, of the first; what follows a sound one and is none
+            is lost, and refused only where the import is strict.
+    """
+    place = Place(path, "document")
+    text = _decoded(_whole(path, intake), place)
+    at, number = _behind_blanks(text, 0), 0
+    while at < len(text):
+        number += 1
+        try:
+            value, end = _parsed(text, place, at)
+        except ImportFormatError as error:
+            if number == 1:
+                raise
+            problem = str(error).removeprefix(f"{path}: ")
+            after = Place(path, f"after document {number - 1}")
+            intake.note(after.error(f"the rest of the file cannot be read: {problem}"))
+            return
+        yield (Place(path, f"document {number}") if number > 1 else place), value
+        at = _behind_blanks(text, end)
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return at if found is None else found.end()
+
+
+def _whole(path: Path, intake: Intake) -> bytes:
     with opened(path, intake) as file:
         raw = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(raw) > MAX_DOCUMENT_BYTES:
         raise ImportFormatError(f"{path}: a file may hold at most {MAX_DOCUMENT_BYTES} bytes")
     if not raw.strip():
         raise ImportFormatError(f"{path}: the file is empty; expected JSON")
-    return json_value(raw, Place(path, "document"))
+    return raw
 
 
 def json_items(
@@ -79,7 +117,8 @@ def json_items(
 ) -> Iterator[tuple[Place, Any]]:
     """Each item of a list in a JSON document, with its place, whatever the size of the file.
 
-    A damaged item is lost; where the document breaks off, so is what follows.
+    A damaged item is lost; where the document breaks off, so is what follows. Of several documents
+    one after another the items are read in their order.
 
     Args:
         path: The file.
@@ -120,18 +159,21 @@ def json_items(
 def json_records(
     path: Path, intake: Intake, *, what: str = "record"
 ) -> Iterator[tuple[Place, Any]]:
-    """Each record of a file that is JSON Lines, one list, or one object: whichever it is.
+    """Each record of a file that is JSON Lines, lists, or objects: whichever it is.
 
     Raises:
         ImportFormatError: As the three it chooses from.
     """
-    match head_of(path).kind:
+    head = head_of(path)
+    if head.kind == "text" and (instead := hint(head)) is not None:
+        raise ImportFormatError(f"{path}: {instead}")
+    match head.kind:
         case "lines":
             yield from json_lines(path, intake)
         case "list":
             yield from json_items(path, intake, what=what)
         case _:
-            yield Place(path, "document"), json_document(path, intake)
+            yield from json_documents(path, intake)
 
 
 def _raw_lines(path: Path, expected: str, intake: Intake) -> Iterator[tuple[Place, bytes]]:
@@ -167,9 +209,16 @@ def json_value(raw: bytes, place: Place) -> Any:
         ImportFormatError: They are not JSON.
     """
     text = _decoded(raw, place)
+    value, _ = _parsed(text, place)
+    return value
+
+
+def _parsed(text: str, place: Place, at: int | None = None) -> tuple[Any, int]:
+    """The JSON value that a text is, or the one that begins at a place in it; where it ends."""
     try:
-        value = json.loads(text)
-        return mended(value) if "\\ud" in text.lower() else value
+        value, end = (json.loads(text), len(text)) if at is None else _JSON.raw_decode(text, at)
+        halves = any(text.find(half, at, end) >= 0 for half in ("\\ud", "\\uD"))
+        return (mended(value) if halves else value), end
     except json.JSONDecodeError as error:
         # A line knows its own number; a whole document learns it from the parser.
         where = Place(place.path, f"line {error.lineno}") if place.spot == "document" else place

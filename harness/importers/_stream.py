@@ -16,6 +16,9 @@ from harness.importers._open import CHUNK_BYTES, UNPACKING
 _STEP = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+([\[\]{}])', re.DOTALL)
 _OPENING = (b"[", b"{")
 _BETWEEN = b", \t\r\n"
+#: What may stand between documents: white space, and the mark that begins a file of Windows.
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+_ENDS = "the file ends"
 _NAMES = {b"[": "a list", b"{": "an object", b"]": "no JSON", b"}": "no JSON", b"": "no JSON"}
 
 
@@ -31,7 +34,8 @@ def split(file: IO[bytes], keys: Sequence[str], most: int) -> Iterator[bytes | N
     """Each item of a list in a JSON document as it stands there, whether it is sound or not.
 
     Items are told apart by their brackets only, so that a damaged one does not take others along
-    unless it lost a quote or a bracket of its own.
+    unless it lost a quote or a bracket of its own. A bracket too many is an item by itself. Where
+    further documents follow the first, as appended exports do, their lists are read as its own.
 
     Args:
         file: The document.
@@ -40,11 +44,22 @@ def split(file: IO[bytes], keys: Sequence[str], most: int) -> Iterator[bytes | N
 
     Raises:
         NoListError: There is no list under these keys.
-        BrokenOffError: The document ends within the list, or what follows is longer than ``most``.
+        BrokenOffError: The document ends within the list, what follows is longer than ``most``, or
+            what stands behind the document is none with such a list.
     """
     window = _Window(file, most)
-    depth = _enter(window, keys)
-    level = depth
+    _enter(window, keys)
+    while True:
+        yield from _items(window, most)
+        if _goes_on(window):
+            yield b"]"
+        elif not _another(window, keys):
+            return
+
+
+def _items(window: _Window, most: int) -> Iterator[bytes | None]:
+    """The items from here to the end of the list."""
+    depth = 0
     # Where the item at hand begins; it is given up once it is too long.
     start, given_up = window.at, False
     while True:
@@ -55,37 +70,74 @@ def split(file: IO[bytes], keys: Sequence[str], most: int) -> Iterator[bytes | N
             continue
         window.at = step.end()
         if step[1] in _OPENING:
-            if depth == level:
+            if depth == 0:
                 if stray := window.data[start : step.end() - 1].strip(_BETWEEN):
                     yield stray
                 start, given_up = step.end() - 1, False
             depth += 1
             continue
-        depth -= 1
-        if depth < level:
-            if stray := window.data[start : step.end() - 1].strip(_BETWEEN):
+        if depth == 0:
+            # No brace ends a list.
+            ended = step[1] == b"]"
+            if stray := window.data[start : step.end() - ended].strip(_BETWEEN):
                 yield stray
-            return
-        if depth == level:
+            if ended:
+                return
+            start = step.end()
+            continue
+        depth -= 1
+        if depth == 0:
             whole = window.data[start : step.end()]
             yield None if given_up or len(whole) > most else whole
             start, given_up = step.end(), False
 
 
-def _enter(window: _Window, keys: Sequence[str]) -> int:
-    """Read on to behind the bracket that opens the list; how many are open there."""
+def _goes_on(window: _Window) -> bool:
+    """Whether another item follows, so that the bracket that was read did not end the list."""
+    before, bracket = window.ahead()
+    return bracket in _OPENING and before.strip(b" \t\r\n") == b","
+
+
+def _another(window: _Window, keys: Sequence[str]) -> bool:
+    """Read on to the list of the next document, if there is one.
+
+    Raises:
+        BrokenOffError: What stands there is none with such a list.
+    """
+    depth = len(keys)
+    while depth:
+        _, bracket = window.ahead()
+        if not bracket:
+            raise BrokenOffError(window.ended)
+        depth += 1 if bracket in _OPENING else -1
+        window.skip()
+    before, bracket = window.ahead()
+    if not bracket and not before.strip(_BLANK):
+        if window.ended != _ENDS:
+            raise BrokenOffError(window.ended)
+        return False
+    try:
+        _enter(window, keys)
+    except NoListError as error:
+        lacking = f"the next document has no list under {'.'.join(keys)!r}"
+        words = lacking if keys else "something else stands behind the end of the list"
+        raise BrokenOffError(words) from error
+    return True
+
+
+def _enter(window: _Window, keys: Sequence[str]) -> None:
+    """Read on to behind the bracket that opens the list."""
     sought = [json.dumps(key).encode() for key in keys]
     # Of the brackets that are open, those on the way to the list.
     depth = found = 0
     while found <= len(keys):
-        if (step := _STEP.match(window.data, window.at)) is None:
-            if not window.more(window.at):
-                raise NoListError(_NAMES.get(b"{" if depth else b"", "no JSON"))
-            continue
-        before = window.data[window.at : step.end() - 1].rstrip()
-        bracket, window.at = step[1], step.end()
+        before, bracket = window.ahead()
+        if not bracket:
+            raise NoListError(_NAMES.get(b"{" if depth else b"", "no JSON"))
+        window.skip()
+        before = before.rstrip()
         wanted = b"[" if found == len(keys) else b"{"
-        if found == 0 and (bracket != wanted or before.strip(b"\xef\xbb\xbf \t\r\n")):
+        if found == 0 and (bracket != wanted or before.strip(_BLANK)):
             raise NoListError(_NAMES[b"" if before else bracket])
         if bracket not in _OPENING:
             depth -= 1
@@ -96,7 +148,6 @@ def _enter(window: _Window, keys: Sequence[str]) -> int:
             key = before.removesuffix(b":").rstrip()
             found += found == 0 or key.endswith(sought[found - 1])
         depth += 1
-    return depth
 
 
 class _Window:
@@ -105,9 +156,23 @@ class _Window:
     def __init__(self, file: IO[bytes], most: int) -> None:
         self._file = file
         self._most = most
-        self._ended: str | None = None
+        self._next = 0
+        #: Why there is nothing more; empty as long as there may be.
+        self.ended = ""
         self.data = b""
         self.at = 0
+
+    def ahead(self) -> tuple[bytes, bytes]:
+        """What stands before the next bracket, and that; without one, all the rest."""
+        while (step := _STEP.match(self.data, self.at)) is None:
+            if not self.more(self.at):
+                return self.data[self.at :], b""
+        self._next = step.end()
+        return self.data[self.at : step.end() - 1], step[1]
+
+    def skip(self) -> None:
+        """Go on behind the bracket that was ahead."""
+        self.at = self._next
 
     def grow(self, start: int) -> int:
         """Read on, keeping what stands from ``start``; its new place, which is the beginning.
@@ -116,7 +181,7 @@ class _Window:
             BrokenOffError: There is nothing more.
         """
         if not self.more(start):
-            raise BrokenOffError(self._ended or "the file ends")
+            raise BrokenOffError(self.ended)
         return 0
 
     def more(self, start: int) -> bool:
@@ -124,10 +189,10 @@ class _Window:
         kept = self.data[start:]
         self.data = b""
         if len(kept) > self._most:
-            self._ended = f"a record may hold at most {self._most} bytes"
+            self.ended = f"a record may hold at most {self._most} bytes"
         # Twice as much each time, so that a long record is not looked at for every chunk of it.
         parts, wanted = [kept], max(CHUNK_BYTES, min(len(kept), self._most - len(kept)))
-        while wanted > 0 and self._ended is None:
+        while wanted > 0 and not self.ended:
             if data := self._read(wanted):
                 parts.append(data)
                 wanted -= len(data)
@@ -138,10 +203,10 @@ class _Window:
         try:
             data: bytes = self._file.read1(size)  # type: ignore[attr-defined]
         except UNPACKING as error:
-            self._ended = f"it cannot be unpacked: {error}"
+            self.ended = f"it cannot be unpacked: {error}"
             return b""
         if not data:
-            self._ended = "the file ends"
+            self.ended = _ENDS
         return data
 
 

@@ -11,8 +11,10 @@ RULE = (
     "By the names a usage object has. prompt_tokens contain cached and cache-written tokens, "
     "completion_tokens the reasoning (unless more reasoning than completion is reported). "
     "input_tokens contain them where a details object stands beside (OpenAI Responses, "
-    "LangChain), and do not where cache_read_input_tokens does (Anthropic). input, output, "
-    "cache_read, cache_write and reasoning do not overlap. A bare total_tokens is unknown usage."
+    "LangChain), and do not where cache_read_input_tokens does (Anthropic). Where total_tokens is "
+    "another sum of them (cached or reasoning tokens beside the others), that sum decides. input, "
+    "output, cache_read, cache_write and reasoning do not overlap. A bare total_tokens is unknown "
+    "usage."
 )
 
 _READ = ("cached_tokens", "cache_read", "cache_read_input_tokens", "prompt_cache_hit_tokens")
@@ -24,7 +26,11 @@ _WRITTEN = (
 )
 _REASONED = ("reasoning_tokens", "reasoning")
 _OURS = ("input", "cache_read", "cache_write", "output", "reasoning")
-_CAMEL = {"promptTokens": "prompt_tokens", "completionTokens": "completion_tokens"}
+_CAMEL = {
+    "promptTokens": "prompt_tokens",
+    "completionTokens": "completion_tokens",
+    "totalTokens": "total_tokens",
+}
 
 
 def usage_from(spot: Place, data: dict[str, Any]) -> dict[str, int] | None:
@@ -53,6 +59,27 @@ def usage_from(spot: Place, data: dict[str, Any]) -> dict[str, int] | None:
     )
 
 
+def beside(total: Any, counts: tuple[int, int, int, int], *, cached: bool) -> tuple[bool, bool]:
+    """Whether cached tokens stand beside the input, and reasoning tokens beside the output.
+
+    The record's own total decides where it is the sum of one of these ways, else the format's rule.
+
+    Args:
+        total: The total as the record has it; anything but a whole number says nothing.
+        counts: Input, cached, output and reasoning tokens as the record has them.
+        cached: The format's rule: cached tokens stand beside the input. Reasoning is within the
+            output by every format's rule, unless there is more of it.
+    """
+    asked, held, answered, thought = counts
+    rule = (cached, thought > answered)
+    for way in (rule, (cached, not rule[1]), (not cached, rule[1]), (not cached, not rule[1])):
+        parts = asked + answered + held * way[0] + thought * way[1]
+        fits = (way[0] or held <= asked) and (way[1] or thought <= answered)
+        if type(total) is int and fits and parts == total:
+            return way
+    return rule
+
+
 #: Where input_tokens keep what is cached, output_tokens what was reasoned.
 _DETAILS = (
     ("input_tokens_details", "output_tokens_details"),
@@ -75,17 +102,19 @@ def _split(
     read = _part(spot, data, inside[0], _READ)
     written = _part(spot, data, inside[0], _WRITTEN)
     reasoning = _part(spot, data, inside[1], _REASONED)
-    if whole and read + written > prompt:
+    counts = (prompt, read + written, completion, reasoning)
+    cached_apart, reasoned_apart = beside(data.get("total_tokens"), counts, cached=not whole)
+    if not cached_apart and read + written > prompt:
         raise spot.error(
             f"key {asked!r} must be at least what the cache read and wrote, which is "
             f"{read + written}; found {prompt}"
         )
     return _nonzero(
         {
-            "input": prompt - read - written if whole else prompt,
+            "input": prompt if cached_apart else prompt - read - written,
             "cache_read": read,
             "cache_write": written,
-            "output": completion if reasoning > completion else completion - reasoning,
+            "output": completion if reasoned_apart else completion - reasoning,
             "reasoning": reasoning,
         }
     )

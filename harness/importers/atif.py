@@ -43,11 +43,12 @@ TOKENS = (
 )
 ITERATION = (
     "One step of the agent with its tool_calls and the results of its observation; a result names "
-    "its call or, without source_call_id, belongs to the first that has none. Where calls are only "
-    "in the message, they are taken from it: <function=...> as OpenHands writes it, the commands "
-    "of Terminus; other text that brought an observation is a call of tool 'message'. Steps that a "
-    "continuation copied (is_copied_context) are left out. A step takes as long as since the step "
-    "before it, calls included."
+    "its call or, without source_call_id, belongs to the first that has none; one that names no "
+    "call of its step is lost, and nothing else. Where calls are only in the message, they are "
+    "taken from it: <function=...> as OpenHands writes it, the commands of Terminus; other text "
+    "that brought an observation is a call of tool 'message'. Steps that a continuation copied "
+    "(is_copied_context) are left out. A step takes as long as since the step before it, calls "
+    "included."
 )
 EXIT_REASON = (
     "The format has none. agent_finished is inferred where the last step calls a tool by which "
@@ -117,14 +118,14 @@ def _run(
             parts.append(json_document(file, intake))
             _checked(Place(file, "trajectory"), parts[-1])
         intake.raw = parts if len(parts) > 1 else document
-        yield _recording(place, parts, seen)
+        yield _recording(place, parts, seen, intake)
     held = [part.get("subagent_trajectories") for part in parts if isinstance(part, dict)]
     embedded = [inner for each in held if isinstance(each, list) for inner in each]
     for number, inner in enumerate(embedded, 1):
         spot = place.at(f"sub-agent {number}")
         with intake.record(spot, inner):
             _checked(spot, inner)
-            yield _recording(spot, [inner], seen, nested=True)
+            yield _recording(spot, [inner], seen, intake, nested=True)
 
 
 def _checked(place: Place, document: Any) -> None:
@@ -147,13 +148,13 @@ def _continuation(first: Path, file: Path, ref: str) -> Path | None:
 
 
 def _recording(
-    place: Place, parts: list[Any], seen: dict[str, int], *, nested: bool = False
+    place: Place, parts: list[Any], seen: dict[str, int], intake: Intake, *, nested: bool = False
 ) -> dict[str, Any]:
     found = Steps()
     finished = False
     for number, part in enumerate(parts, 1):
         spot = place if number == 1 else place.at(f"continuation {number - 1}")
-        finished = _steps(spot, part, found, continues=number > 1)
+        finished = _steps(spot, part, found, intake, continues=number > 1)
     if not found.steps:
         raise place.error("holds no step of the agent")
     agent = place.get_or_none(parts[0], "agent", dict) or {}
@@ -199,7 +200,7 @@ def _spread(place: Place, part: dict[str, Any], found: Steps) -> list[str]:
     return ["spread:usage"] if split and len(found.steps) > 1 else []
 
 
-def _steps(place: Place, part: Any, found: Steps, *, continues: bool) -> bool:
+def _steps(place: Place, part: Any, found: Steps, intake: Intake, *, continues: bool) -> bool:
     """Read the steps of one file; whether its last one declares or shows the end."""
     fallback = place.get_or_none(place.get_or_none(part, "agent", dict) or {}, "model_name", str)
     finished = False
@@ -224,7 +225,9 @@ def _steps(place: Place, part: Any, found: Steps, *, continues: bool) -> bool:
             finished = False
         elif source == "agent":
             begun = True
-            finished = _agent(spot, step, text, fallback, at, found)
+            finished, lost = _agent(spot, step, text, fallback, at, found)
+            for result in lost:
+                intake.note(result)
         else:
             raise spot.error(f"key 'source' must be system, user or agent, found {shown(source)}")
     return finished
@@ -232,7 +235,8 @@ def _steps(place: Place, part: Any, found: Steps, *, continues: bool) -> bool:
 
 def _agent(
     spot: Place, step: dict[str, Any], text: str, fallback: str | None, at: int | None, found: Steps
-) -> bool:
+) -> tuple[bool, list[ImportFormatError]]:
+    """Read a step of the agent; whether it shows the end, and results that belong to no call."""
     model = spot.get_or_none(step, "model_name", str) or fallback
     metrics = spot.get_or_none(step, "metrics", dict)
     usage = usage_of(spot.at("metrics"), metrics) if metrics else None
@@ -246,14 +250,16 @@ def _agent(
         found.called(call_id, call)
         if at is not None:
             call["ms"] = 0  # the time of the step holds it
+    lost = []
     for source, result in results:
         fits = [call for name, call in calls if source in (name, None) and "result" not in call]
         if fits:
             fits[0]["result"] = result
         elif source is not None:
-            raise spot.error(f"key 'source_call_id' names no call of the step: {shown(source)}")
+            problem = f"names no open call of the step, so its result is lost: {shown(source)}"
+            lost.append(spot.error(f"key 'source_call_id' {problem}"))
     called_before = any("calls" in step for step in found.steps[:-1])
-    return declared or (not calls and called_before)
+    return declared or (not calls and called_before), lost
 
 
 def _results(spot: Place, step: dict[str, Any]) -> list[tuple[str | None, str]]:

@@ -12,7 +12,8 @@ also stand under ``metadata``, and unknown ones are passed over:
 - ``ms``: likewise; or ``timestamps``, one a message; or ``timestamp`` on each message.
 
 Also read: a bare list of messages, ``conversations`` with ``from`` and ``value``, a request with
-its ``response``, ``input`` and ``output`` of a trace, content as parts, ``function_call``.
+its ``response``, ``input`` and ``output`` of a trace or of OpenAI's Responses, the output of its
+Batch API (a reply without what was asked), content as parts, ``function_call``, custom calls.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from harness.errors import choices
 from harness.exits import ExitReason
 from harness.importers import _usage
 from harness.importers._base import SCHEMA, Place, inferred, shown, slug, unique
+from harness.importers._finish import is_own_stop
 from harness.importers._head import Head
 from harness.importers._intake import Intake
 from harness.importers._messages import ROLES
 from harness.importers._reading import json_lines
+from harness.importers._spans.responses import answered, has_items, request
 from harness.importers._spread import measured
 from harness.importers._turns import Transcript, transcript
 
@@ -41,10 +44,12 @@ LACKS: tuple[str, ...] = (
 )
 TOKENS = _usage.RULE
 ITERATION = (
-    "One assistant message with the tool results that answer its calls. The first user message is "
-    "the goal unless 'goal' says another; later ones are the 'user' of the next step. A call "
-    "failed where its arguments are no JSON object or its result says so (is_error, status error, "
-    "an exit_code that is not 0, a text that begins with the word Error or with Traceback)."
+    "One assistant message with the tool results that answer its calls; of the items of OpenAI's "
+    "Responses, all that one reply consists of. The first user message is the goal unless 'goal' "
+    "says another; later ones are the 'user' of the next step. A line that the Batch API wrote is "
+    "a reply without a goal. A call failed where its arguments are no JSON object (those of a "
+    "custom tool are a text) or its result says so (is_error, status error, an exit_code that is "
+    "not 0, a text that begins with the word Error or with Traceback)."
 )
 EXIT_REASON = (
     "Explicit where the run has 'exit_reason'. Else agent_finished is inferred where the last "
@@ -60,15 +65,16 @@ _OUTCOMES = {
     "unresolved": "failure", "false": "failure", "error": "failure",
     "unknown": None, "": None,
 }  # fmt: skip
-_OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence"})
 
 
 def fits(head: Head) -> bool:
-    """JSON Lines of messages, one run a line; those of mini-swe-agent have their own importer."""
+    """JSON Lines of messages or of a batch's replies; mini-swe-agent's have their own importer."""
     if head.kind != "lines" or head.has("instance_id", "exit_status"):
         return False
     if isinstance(head.first, list):
         return bool(head.first) and isinstance(head.first[0], dict) and "role" in head.first[0]
+    if head.has("custom_id") and isinstance(head.get("response", "body"), dict):
+        return True
     return any(isinstance(head.get(key), list) for key in ("messages", "conversations"))
 
 
@@ -117,6 +123,25 @@ def _answered(messages: list[Any]) -> bool:
     return isinstance(role, str) and ROLES.get(role) == "assistant"
 
 
+def _body(values: dict[str, Any]) -> dict[str, Any] | None:
+    """The response of a line that OpenAI's Batch API wrote."""
+    response = values.get("response")
+    body = response.get("body") if isinstance(response, dict) else None
+    return {"role": "assistant", **body} if isinstance(body, dict) else None
+
+
+def _answer(values: dict[str, Any], key: str | None) -> Any:
+    """The response that stands beside the messages, as it is there; ``None`` where none does."""
+    if values.get("object") == "response":
+        return values
+    answer = values.get("response", values.get("output") if key == "input" else None)
+    if answer is None and "choices" in values:
+        return values
+    if isinstance(answer, str):
+        return {"role": "assistant", "content": answer}
+    return {"role": "assistant", **answer} if isinstance(answer, dict) else answer
+
+
 class _Run:
     """What a line says beside its messages; ``metadata`` stands in for what the line lacks."""
 
@@ -130,27 +155,27 @@ class _Run:
     def messages(self) -> list[Any]:
         """The messages, with a response at their end where it stands beside them."""
         values, place = self.values, self.place
-        if not any(key in values for key in _MESSAGES):
+        key = next((key for key in _MESSAGES if key in values), None)
+        batched = _body(values)
+        if key is None and batched is None:
             keys = ", ".join(map(shown, list(values)[:12])) or "none"
             raise place.error(f"needs one of the keys {', '.join(_MESSAGES)}; found keys: {keys}")
-        key = next(key for key in _MESSAGES if key in values)
-        found = values[key]
+        # What a batch was asked stands in a file of its own.
+        found = values[key] if key else []
         if isinstance(found, dict):
             found = place.get(found, "messages", list)
         if key == "input" and isinstance(found, str):
             found = [{"role": "user", "content": found}]
         if not isinstance(found, list):
             raise place.error(f"key {key!r} must be a list of messages, found {shown(found)}")
-        answer = values.get("response", values.get("output") if key == "input" else None)
-        if answer is None and "choices" in values:
-            answer = values
-        if isinstance(answer, str):
-            answer = {"role": "assistant", "content": answer}
-        if isinstance(answer, dict) and "choices" not in answer:
-            answer = {"role": "assistant", **answer}
+        answer = _answer(values, key) if batched is None else batched
         if answer is None or _answered(found):
-            return found
-        return [*found, *(answer if isinstance(answer, list) else [answer])]
+            whole = found
+        elif isinstance(answer, dict) and isinstance(answer.get("output"), list):
+            whole = [*found, answered(answer)]
+        else:
+            whole = [*found, *(answer if isinstance(answer, list) else [answer])]
+        return request(whole) if has_items(whole) else whole
 
     def text(self, *keys: str) -> str | None:
         """The first of the keys that is there."""
@@ -162,7 +187,9 @@ class _Run:
     def name(self) -> str | None:
         """The run's own id, which may be a number."""
         value = self.values.get("id")
-        return str(value) if type(value) is int else self.text("id", "run_id", "trace_id")
+        # A batch numbers its lines by itself, the user by custom_id.
+        own = ("custom_id", "id", "run_id", "trace_id")
+        return str(value) if type(value) is int else self.text(*own)
 
     def tools(self, found: Transcript) -> list[str] | None:
         """Names of the tools; those that were called, where the run lists none."""
@@ -177,7 +204,11 @@ class _Run:
         return list(dict.fromkeys([*(self._tool(tool) for tool in listed), *called]))
 
     def _tool(self, tool: Any) -> str:
-        inner = tool.get("function", tool) if isinstance(tool, dict) else {"name": tool}
+        inner: Any = {"name": tool}
+        if isinstance(tool, dict):
+            inner = tool.get("function", tool.get("custom", tool))
+            if inner is tool and "name" not in tool and isinstance(kind := tool.get("type"), str):
+                return kind  # the provider's own, as web_search
         return self.place.at("tools").get(inner, "name", str)
 
     def recorded(self, found: Transcript, tools: list[str] | None) -> dict[str, Any]:
@@ -199,7 +230,7 @@ class _Run:
             return {"exit_reason": reason}
         last = found.steps[-1]
         reply = last.get("reply", {})
-        cut = "error" in reply or reply.get("finish_reason") not in _OWN_STOP
+        cut = "error" in reply or not is_own_stop(reply.get("finish_reason"))
         if found.closed and tools and not last.get("calls") and not cut:
             return inferred({"exit_reason": "agent_finished"})
         return {}

@@ -1,6 +1,7 @@
 """Claude Code: session files, and the output of ``claude -p --output-format stream-json``.
 
-Reads one file (``~/.claude/projects/PROJECT/SESSION.jsonl``), or all ``*.jsonl`` below a folder.
+Reads one file (``~/.claude/projects/PROJECT/SESSION.jsonl``), or all ``*.jsonl`` below a folder;
+also the one list that ``--output-format json --verbose`` prints.
 
 What makes one run: the lines of one file and one thread, up to ``/clear``. So
 
@@ -12,7 +13,8 @@ What makes one run: the lines of one file and one thread, up to ``/clear``. So
   file or in one of its own (``agent-ID.jsonl``).
 
 Kinds of lines that are no part of the loop (titles, snapshots, queues, progress, ...) are passed
-over, and so are kinds that are not known yet.
+over, and so are kinds that are not known yet. A line that stands in a file twice, by its uuid,
+counts once; the lint ``repeated-record`` tells of it.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from harness.importers._base import Place, shown, slug, unique
 from harness.importers._claude_thread import Thread
 from harness.importers._head import Head
 from harness.importers._intake import Intake
-from harness.importers._reading import json_lines
+from harness.importers._reading import json_records
 from harness.importers._steps import recording
 
 NAME = "claude-code"
@@ -36,6 +38,7 @@ LACKS: tuple[str, ...] = (
     "scores and outcome",
     "tools that were never called (stream-json lists them all)",
     "how a session ended, unless its last message tells (stream-json says it)",
+    "output tokens of messages written before they ended, unless a result has the sum (low-usage)",
     "times in stream-json output",
     "reasoning tokens (they are within the output)",
     "which lines of a forked session are copies (they count again)",
@@ -44,23 +47,31 @@ LACKS: tuple[str, ...] = (
 TOKENS = (
     "As message.usage has them, which do not overlap: input_tokens, cache_read_input_tokens, "
     "cache_creation_input_tokens, output_tokens. One message stands in several lines that repeat "
-    "its usage; it counts once, by message.id, as the last line has it. Messages the program made "
-    "up itself (model <synthetic>) have none."
+    "its usage; it counts once, by message.id, as the last line has it. In stream-json the counts "
+    "of message_delta go before (--include-partial-messages); without them output_tokens are those "
+    "at a message's start, so that counts which a result says more of are its total, spread evenly "
+    "over the messages since the result before it (tag spread:usage). Where sub-agents worked in "
+    "between, whose tokens a total may contain, it is not used. Messages the program made up "
+    "itself (model <synthetic>) have none."
 )
 ITERATION = (
     "One message of the model, by message.id, with the results of its calls, in the order of the "
     "file. A reply took from the line before it to its last line, a call until its result; a "
     "person's message after the agent's came after idle time. A call failed where its result says "
-    "is_error. What the program said for the person (isMeta, compaction, reminders) is a nudge."
+    "is_error. What the program said for the person (isMeta, compaction, reminders) is a nudge. A "
+    "line that comes again, by its uuid, counts once."
 )
 EXIT_REASON = (
-    "Explicit in stream-json: success is agent_finished, error_max_turns max_iterations, "
-    "error_max_budget_usd cost_budget, another error error. Else inferred: a last message that "
-    "ended by itself (end_turn, stop_sequence) without calls is agent_finished, one that is an "
-    "API error is error. Anything else is unknown."
+    "Explicit in stream-json from a result that nothing follows: success is agent_finished, "
+    "error_max_turns max_iterations, error_max_budget_usd cost_budget, another error error. Else "
+    "inferred: a last message that ended by itself (end_turn, stop_sequence) without calls is "
+    "agent_finished, one that is an API error is error. Anything else is unknown, also a last "
+    "message whose stop_reason is null: it may have broken off."
 )
 
 _LINES = ("user", "assistant")
+#: So many uuids of a file are kept, to tell lines that stand in it twice.
+_MOST_IDS = 2**20
 #: Kinds of lines a file can begin with that are no messages and have no uuid.
 _ASIDE = frozenset(
     {
@@ -73,14 +84,16 @@ _CLEAR = re.compile(r"\s*(?:<[\w-]+>[^<]*</[\w-]+>\s*)*<command-name>/clear</com
 
 
 def fits(head: Head) -> bool:
-    """JSON Lines of a session or a stream; also a folder of sessions."""
+    """JSON Lines of a session or a stream, a stream as one list; also a folder of sessions."""
     if head.kind == "folder":
         names = [name.rpartition("/")[2] for name in head.names]
         # Harbor keeps the sessions beside its own trajectories.
         return "trajectory.json" not in names and any(map(_SESSION.fullmatch, names))
     kind = head.get("type")
-    if head.kind != "lines" or not isinstance(kind, str):
+    if head.kind not in ("lines", "list") or not isinstance(kind, str):
         return False
+    if head.kind == "list":
+        return kind == "system" and head.has("session_id", "subtype")
     if head.has("sessionId"):
         return head.has("uuid") or kind in _ASIDE
     streamed = head.has("session_id") and kind in (*_LINES, "system")
@@ -107,7 +120,7 @@ def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
 
 def _session(path: Path, intake: Intake, seen: dict[str, int]) -> Iterator[dict[str, Any]]:
     threads = _Threads()
-    for place, line in json_lines(path, intake):
+    for place, line in json_records(path, intake, what="message"):
         with intake.record(place, line):
             threads.take(place, line)
     made = [thread for thread in threads.all if thread.found.steps]
@@ -127,10 +140,15 @@ class _Threads:
         self.all: list[Thread] = []
         self._open: dict[str, Thread] = {}
         self._parents: dict[str, str] = {}
+        self._seen: set[str] = set()
 
     def take(self, place: Place, line: Any) -> None:
         kind = place.get(line, "type", str)
         name = self._name(line)
+        if kind in _LINES and self._repeats(line):
+            if (told := self._open.get(name)) is not None:
+                told.lines.append(line)
+            return
         if kind == "user" and _clears(line):
             self._open.pop(name, None)
             return
@@ -139,6 +157,17 @@ class _Threads:
             thread = self._open[name] = Thread(place, nested=bool(name))
             self.all.append(thread)
         thread.take(place, line)
+        if name and (own := self._open.get("")) is not None:
+            own.delegated = True
+
+    def _repeats(self, line: dict[str, Any]) -> bool:
+        """Whether a line with this uuid came before; of very long files, among the first ones."""
+        uuid = line.get("uuid")
+        if not isinstance(uuid, str) or uuid in self._seen:
+            return isinstance(uuid, str)
+        if len(self._seen) < _MOST_IDS:
+            self._seen.add(uuid)
+        return False
 
     def _name(self, line: dict[str, Any]) -> str:
         """The thread of a line: empty for the session's own, else what names the sub-agent."""
@@ -167,7 +196,9 @@ def _recording(path: Path, thread: Thread, seen: dict[str, int]) -> dict[str, An
     session = thread.session or path.stem
     agent = thread.agent or path.stem
     name = f"{session}-{agent}" if thread.nested else session
+    ending = thread.ending()
     tags = [NAME, *(["sub-agent"] if thread.nested else [])]
+    tags += ["spread:usage"] if thread.spread else []
     if thread.slug:
         tags.append(f"slug:{slug(thread.slug)}")
     return recording(
@@ -175,7 +206,7 @@ def _recording(path: Path, thread: Thread, seen: dict[str, int]) -> dict[str, An
         f"Claude Code {'sub-agent' if thread.nested else 'session'} {shown(name)[1:-1]}",
         f"{NAME}:{path.name}",
         thread.found,
-        thread.ending(),
+        ending,
         tags=tags,
         tools=thread.tools,
     )

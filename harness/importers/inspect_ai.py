@@ -17,7 +17,7 @@ from harness.importers._head import Head
 from harness.importers._inspect_events import Measured, measured
 from harness.importers._intake import Intake
 from harness.importers._reading import json_document, json_value
-from harness.importers._turns import Transcript, transcript
+from harness.importers._turns import Transcript, settle, transcript
 
 NAME = "inspect"
 TITLE = "Inspect logs (.eval, .json)"
@@ -28,14 +28,19 @@ LACKS: tuple[str, ...] = (
     "model calls of graders and of sub-agents (only the sample's own messages are steps)",
 )
 TOKENS = (
-    "As the model event of each reply reports them. Where total_tokens is input + output, "
-    "input_tokens contain cached and cache-written tokens (OpenAI); where it is the sum with them, "
-    "they do not (Anthropic). output_tokens contain the reasoning."
+    "As the model event of each reply reports them; total_tokens decides. Where it is input + "
+    "output, input_tokens contain cached and cache-written tokens (OpenAI) and output_tokens the "
+    "reasoning; where it is the sum with the cached ones, these stand beside the input "
+    "(Anthropic); where it is the sum with the reasoning, that stands beside the output (Gemini "
+    "and Grok in older logs). Where it is none of these, as the first rule says, unless more is "
+    "cached than input or more reasoned than output."
 )
 ITERATION = (
     "One assistant message of the sample that was generated (source 'input' is no step) with the "
-    "tool messages that answer its calls. A tool message with an error is a failed call. Times are "
-    "working time, without waiting for a rate limit."
+    "tool messages that answer its calls. Calls that were carried out and then taken out of the "
+    "messages, as react does with submit, are put back from the model event of the message; a call "
+    "without a tool message has the result of its tool event. An error makes it a failed call. "
+    "Times are working time, without waiting for a rate limit."
 )
 EXIT_REASON = (
     "Explicit from the sample's limit: message and turn are max_iterations, time and working "
@@ -148,13 +153,15 @@ def _given(message: Any) -> bool:
 
 
 def _measure(found: Transcript, events: Measured) -> None:
-    """Times of the model and the tool events."""
+    """Times of the model and the tool events, and results that stand in no message."""
     for step, message in zip(found.steps, found.spoken, strict=True):
         if message.ms is not None:
             step.setdefault("reply", {})["ms"] = message.ms
         for (call_id, _), call in zip(message.calls, step.get("calls", ()), strict=True):
             if (ms := events.call_ms(call_id)) is not None:
                 call["ms"] = ms
+            if "result" not in call and (result := events.answer(call_id)) is not None:
+                settle(call, result)
 
 
 def _ending(
@@ -204,7 +211,7 @@ def _reason(
             limits = {"limits": {_OF_TASK[kind]: round(value) if whole else value}}
         return {"exit_reason": _LIMITS[kind], **limits}
     last = found.steps[-1]
-    submitted = any(call["tool"] == "submit" for call in last.get("calls", ()))
+    submitted = any(c["tool"] == "submit" and c.get("ok", True) for c in last.get("calls", ()))
     stopped = found.closed and "calls" not in last
     own = stopped and last.get("reply", {}).get("finish_reason") in _OWN_STOP
     return inferred({"exit_reason": "agent_finished"} if has_tools and (own or submitted) else {})

@@ -1,7 +1,7 @@
 """mini-swe-agent: a coding agent whose only tool is bash, on SWE-bench.
 
-Reads a ``*.traj.json`` file as mini-swe-agent 1.x writes it, all such files of a folder, or a
-collection of runs (``*.jsonl``, ``*.jsonl.gz``): one run a line with the keys ``instance_id``,
+Reads a ``*.traj.json`` file as mini-swe-agent 1.x and 2.x write it, all such files of a folder, or
+a collection of runs (``*.jsonl``, ``*.jsonl.gz``): one run a line with the keys ``instance_id``,
 ``resolved``, ``exit_status``, ``model_stats``, ``limits`` and ``messages``, where a message holds
 its ``response`` directly. The oldest files are a bare list of messages.
 
@@ -17,28 +17,32 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ImportFormatError, choices
-from harness.importers._base import SCHEMA, Place, inferred, slug, unique
+from harness.importers._base import SCHEMA, Place, slug, unique
 from harness.importers._head import Head
 from harness.importers._intake import Intake
 from harness.importers._mini_swe_calls import TOOL, answer, call_of
+from harness.importers._mini_swe_end import ending
+from harness.importers._mini_swe_v2 import FORMAT_2, V2
 from harness.importers._reading import json_document, json_lines
 
 NAME = "mini-swe-agent"
-TITLE = "mini-swe-agent 1.x trajectories"
+TITLE = "mini-swe-agent trajectories, 1.x and 2.x"
 LACKS: tuple[str, ...] = (
     "scores before the end",
     "outcome (unless a collection says whether the tests passed)",
-    "time of a call (it is within the time of its step, and stands as 0)",
-    "time of the last step",
-    "time of a step that did not go through OpenRouter",
+    "in 1.x: time of a call (it is within the time of its step, and stands as 0)",
+    "in 1.x: time of the last step, and of one that did not go through OpenRouter",
+    "in 2.x: time of the first reply, and of one that was refused",
+    "in 2.x: results of calls in one reply with the call that submits",
     "exit code of the call that submits, and of one that timed out",
-    "cache writes (they count as uncached input)",
+    "in 1.x: cache writes (they count as uncached input)",
 )
 TOKENS = (
     "As each reply reports them. Uncached input is prompt_tokens less cached_tokens. "
     "completion_tokens contain the reasoning, so output is what is left without it; replies "
     "through Portkey, and any that report more reasoning than completion, have it beside the "
-    "completion, so there output is completion_tokens. The model stands without OpenRouter's "
+    "completion, so there output is completion_tokens. 2.x: by the names a usage object has, as "
+    "'chat' reads them. The model stands without OpenRouter's "
     "vendor prefix (google/...), by which price lists do not know it."
 )
 ITERATION = (
@@ -47,18 +51,21 @@ ITERATION = (
     "failed call with those commands as 'unparsed'. Its time, in whole seconds, runs from this "
     "request to the next one, so that it holds the reply, the command and any retry together: it "
     "stands as the reply's, the call's is 0. It is taken from 'created', which only OpenRouter "
-    "(id 'gen-...') stamps at the start of a request; elsewhere it is unknown."
+    "(id 'gen-...') stamps at the start of a request; elsewhere it is unknown. 2.x: one reply, "
+    "also one whose format the agent refused; its commands are calls of bash, by their call ids. A "
+    "reply took as long as since the results before it, the calls until their results: they run "
+    "one after another and have even shares (tag spread:ms), a person's confirmation included. "
+    "What a person says or runs is the 'user' of the next step."
 )
 EXIT_REASON = (
     "Explicit: Submitted is agent_finished; LimitsExceeded is max_iterations where the step limit "
-    "was reached, else cost_budget where the cost limit was. Any other status is unknown. Without "
-    "a status, agent_finished is inferred from a last command that submitted. Whether the tests "
-    "passed decides the outcome and never the reason."
+    "was reached, else cost_budget where the cost limit was. 2.x also: TimeExceeded is "
+    "time_budget, RepeatedFormatError repeated_error, an exception error. Any other status is "
+    "unknown. In 1.x without a status, agent_finished is inferred from a last command that "
+    "submitted. Whether the tests passed decides the outcome and never the reason."
 )
 
-#: A first line of a command's output that submits the rest of it.
-SUBMIT = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
-FORMAT = "mini-swe-agent-1"
+FORMATS = ("mini-swe-agent-1", FORMAT_2)
 
 #: Where the task stands in the first user message, by the prompts that come with the agent.
 _TASKS = (
@@ -110,17 +117,18 @@ def _recording(place: Place, record: Any, seen: dict[str, int]) -> dict[str, Any
     if isinstance(record, list):
         record = {"messages": record}
     messages = place.get(record, "messages", list)
-    made_as = place.get_or_none(record, "trajectory_format", str) or FORMAT
-    if made_as != FORMAT:
-        raise place.error(f"key 'trajectory_format': {choices(made_as, (FORMAT,))}")
+    made_as = place.get_or_none(record, "trajectory_format", str) or FORMATS[0]
+    if made_as not in FORMATS:
+        raise place.error(f"key 'trajectory_format': {choices(made_as, FORMATS)}")
     # The agent's own file keeps under 'info' what a collection has beside the messages.
     about = place.get_or_none(record, "info", dict) or record
     status = place.get_or_none(about, "exit_status", str)
-    task, steps = _steps(place, messages)
+    newer = _newer(place, messages) if made_as == FORMAT_2 else None
+    task, steps = (newer.goal, newer.found.steps) if newer else _steps(place, messages)
     if not steps:
         raise place.error("key 'messages' holds no assistant message")
     instance = place.get_or_none(record, "instance_id", str) or place.path.name.split(".")[0]
-    recorded = _ending(place, about, status, steps)
+    recorded = newer.ending(place, about, status) if newer else ending(place, about, status, steps)
     solved = place.get_or_none(record, "resolved", bool)
     if solved is not None:
         recorded["outcome"] = "success" if solved else "failure"
@@ -130,11 +138,18 @@ def _recording(place: Place, record: Any, seen: dict[str, int]) -> dict[str, Any
         "title": f"mini-swe-agent on {instance}",
         "source": f"{NAME}:{place.path.name}",
         "goal": _task(task),
-        "tags": [NAME],
+        "tags": [NAME, *(newer.tags() if newer else ())],
         "tools": [TOOL],
         "steps": steps,
         "recorded": recorded,
     }
+
+
+def _newer(place: Place, messages: list[Any]) -> V2:
+    reader = V2()
+    for number, message in enumerate(messages, 1):
+        reader.take(place.at(f"message {number}"), message)
+    return reader
 
 
 def _task(prompt: str) -> str:
@@ -231,43 +246,3 @@ def _time(steps: list[dict[str, Any]], starts: list[int | None]) -> None:
         if start is not None and end is not None and end >= start:
             steps[index]["reply"]["ms"] = (end - start) * 1000
             steps[index]["calls"][0]["ms"] = 0
-
-
-def _ending(
-    place: Place, about: dict[str, Any], status: str | None, steps: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """What ``recorded`` says of how the run ended; marks a last call that submitted as good."""
-    (call,) = steps[-1]["calls"]
-    submits = "exit_code" not in call and "result" in call and _submits(call)
-    if status == "Submitted" or (status is None and submits):
-        call["ok"] = call["ok"] or submits
-        ending = {"exit_reason": "agent_finished"}
-        return ending if status else inferred(ending)
-    return _limits_reached(place, about) if status == "LimitsExceeded" else {}
-
-
-def _submits(call: dict[str, Any]) -> bool:
-    command = call["args"].get("command", "")
-    return any(marker in command for marker in SUBMIT)
-
-
-def _limits_reached(place: Place, about: dict[str, Any]) -> dict[str, Any]:
-    stats = place.get_or_none(about, "model_stats", dict) or {}
-    config = place.get_or_none(about, "config", dict) or {}
-    limits = place.get_or_none(about, "limits", dict) or place.get_or_none(config, "agent", dict)
-    reached: dict[str, Any] = {}
-    for key, limit_key, used_key, reason in _LIMITS:
-        limit, used = (limits or {}).get(limit_key), stats.get(used_key)
-        if limit is None or used is None:
-            continue
-        # A limit of 0 is no limit.
-        if 0 < place.number(limits, limit_key) <= place.number(stats, used_key):
-            reached.setdefault("exit_reason", reason)
-            reached.setdefault("limits", {})[key] = limit
-    return reached
-
-
-_LIMITS = (
-    ("max_iterations", "step_limit", "api_calls", "max_iterations"),
-    ("cost_budget_usd", "cost_limit", "instance_cost", "cost_budget"),
-)

@@ -5,6 +5,7 @@ Reads
 - a trajectory: the JSON list of events that ``SAVE_TRAJECTORY_PATH`` or the web page writes (also
   under the key ``trajectory``), JSON Lines of events, or a folder with one event a file
   (``events/``), of V0 (``action`` and ``observation``) and of the software-agent SDK (``kind``);
+  beside the SDK's events ``base_state.json`` says how many tokens each response took, and the end;
 - rows of an evaluation (``output.jsonl``): ``history`` with what is known beside it
   (``instance_id``, ``instruction``, ``metrics``, ``error``, ``test_result``), also the resolver's
   (``issue``, ``success``).
@@ -26,7 +27,7 @@ from harness.importers import _usage
 from harness.importers._base import Place, shown, slug, unique
 from harness.importers._head import Head
 from harness.importers._intake import Intake
-from harness.importers._openhands_end import Ledger, ending_of_error
+from harness.importers._openhands_end import Ledger, ending_of_error, merged
 from harness.importers._openhands_sdk import Sdk
 from harness.importers._openhands_v0 import V0
 from harness.importers._reading import json_document, json_records
@@ -44,9 +45,11 @@ LACKS: tuple[str, ...] = (
 )
 TOKENS = (
     "V0: the usage of each response, counted once however many events came from it; without it "
-    f"the metrics of the row. {_usage.RULE} SDK: by response id where the row has metrics, else "
-    "the growth of the running totals (stats) up to the reply, the condenser's included, so that "
-    "sums are exact. prompt_tokens of metrics hold cache reads and writes unless those are more."
+    f"the metrics of the row. {_usage.RULE} SDK: by response id where the row has metrics or the "
+    "conversation a base_state.json, else the growth of the running totals (stats) up to the "
+    "reply. In all of them responses that are no replies, as the condenser's, count to the reply "
+    "behind them, so that sums are exact. prompt_tokens of metrics hold cache reads and writes "
+    "unless those are more."
 )
 ITERATION = (
     "One response of the model with all its actions and their observations; without response ids, "
@@ -56,7 +59,8 @@ ITERATION = (
     "has an exit code that is not 0. An SDK observation without its action is a step of its own."
 )
 EXIT_REASON = (
-    "Explicit: from the row's error, else the last state of agent or conversation, else the last "
+    "Explicit: from the row's error, else the last state of agent or conversation (an SDK "
+    "conversation's base_state.json goes before its events), else the last "
     "action: finished is agent_finished, awaiting input or confirmation is awaiting_user, rejected "
     "is blocked, a maximum of iterations or budget is max_iterations or cost_budget, any other "
     "error is error. Stuck in a loop is spin, inferred, because the detector does not say in "
@@ -152,13 +156,26 @@ def _folder(path: Path, intake: Intake, seen: dict[str, int]) -> Iterator[dict[s
             "trajectories or rows, name the files"
         )
     for folder, files in sorted(folders.items()):
+        owner = folder.parent if folder.name == "events" else folder
+        row = _state(owner / "base_state.json", intake) if folder != path else {}
         with intake.record(Place(folder, "events")):
             events = [
                 (Place(file, "event"), json_document(file, intake)) for _, file in sorted(files)
             ]
             intake.raw = [event for _, event in events]
-            owner = folder.parent if folder.name == "events" else folder
-            yield _recording(Place(folder, "events"), events, {}, owner.name, seen)
+            yield _recording(Place(folder, "events"), events, row, owner.name, seen)
+
+
+def _state(file: Path, intake: Intake) -> dict[str, Any]:
+    """What the file of a conversation's state says, in the keys of a row."""
+    place = Place(file, "document")
+    if file.is_file():
+        with intake.record(place):
+            state = json_document(file, intake)
+            stats = place.get_or_none(state, "stats", dict) or {}
+            status = place.get_or_none(state, "execution_status", str)
+            return {"metrics": merged(place.at("stats"), stats), "execution_status": status}
+    return {}
 
 
 def _row(place: Place, row: Any, seen: dict[str, int]) -> dict[str, Any]:
@@ -189,7 +206,9 @@ def _recording(
     goal = place.get_or_none(row, "instruction", str)
     new = any(isinstance(event, dict) and "kind" in event for _, event in events)
     reader: Sdk | V0 = (
-        Sdk(ledger, goal) if new else V0(ledger, goal, [event for _, event in events])
+        Sdk(ledger, goal, place.get_or_none(row, "execution_status", str))
+        if new
+        else V0(ledger, goal, [event for _, event in events])
     )
     for spot, event in events:
         reader.take(spot, event)

@@ -11,7 +11,7 @@ Vercel's AI SDK. A program that receives spans itself uses ``spans_from``, ``eve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,16 @@ from harness.errors import ImportFormatError
 from harness.importers._base import Place
 from harness.importers._head import Head, head_of
 from harness.importers._intake import Intake
-from harness.importers._reading import json_items, json_lines, json_records
+from harness.importers._reading import MAX_LINE_BYTES, json_items, json_lines, json_records
 from harness.importers._spans.conversations import conversation_of
 from harness.importers._spans.dialects import is_model_call
+from harness.importers._spans.grouped import grouped
 from harness.importers._spans.otlp import SpanEvent, attach, events_from, spans_from
 from harness.importers._spans.protobuf import is_request, requests
-from harness.importers._spans.rootless import Call, call_of, grouped, joined
+from harness.importers._spans.rootless import Call, call_of, joined
+from harness.importers._spans.salvage import salvaged
 from harness.importers._spans.span import Event, Span
-from harness.importers._spans.spool import Spool, spool
+from harness.importers._spans.spool import Spool, common, spool
 from harness.importers._spans.traces import (
     EXIT_REASON,
     ITERATION,
@@ -39,7 +41,7 @@ from harness.importers._spans.traces import (
 __all__ = [
     "EXIT_REASON", "ITERATION", "LACKS", "NAME", "TITLE", "TOKENS", "Call", "Event", "Span",
     "SpanEvent", "attach", "call_of", "conversation_of", "events_from", "fits", "grouped",
-    "is_model_call", "joined", "read", "recording_of", "spans_from",
+    "is_model_call", "joined", "read", "read_all", "recording_of", "spans_from",
 ]  # fmt: skip
 
 NAME = "otlp"
@@ -48,6 +50,8 @@ TITLE = "OpenTelemetry traces as OTLP files, JSON or protobuf"
 _SPANS = ("resourceSpans", "resource_spans")
 _LOGS = ("resourceLogs", "resource_logs")
 _LINES = (".jsonl", ".ndjson")
+_REST = "the rest of the file cannot be read"
+_NEXT = "the next document"
 _ENDINGS = (".json", *_LINES, ".pb", ".binpb", ".bin", ".proto", ".otlp")
 
 
@@ -77,10 +81,28 @@ def read(path: Path, intake: Intake) -> Iterator[dict[str, Any]]:
         ImportFormatError: A file is not of this format, a folder has none, or no trace holds a
             model call.
     """
+    yield from read_all([path], intake)
+
+
+def read_all(paths: Sequence[Path], intake: Intake) -> Iterator[dict[str, Any]]:
+    """The same for several files and folders, of which a run may be spread over all.
+
+    One of several that cannot be read is noted.
+
+    Raises:
+        ImportFormatError: As ``read``.
+    """
     with spool() as kept:
-        for file in _files(path):
-            _take(file, intake, kept)
-        yield from recordings_in(kept, path, intake, source=NAME)
+        for path in paths:
+            kept.path = path
+            try:
+                for file in _files(path):
+                    _take(file, intake, kept)
+            except ImportFormatError as error:
+                if len(paths) == 1:
+                    raise
+                intake.note(error)
+        yield from recordings_in(kept, common(paths) or Path(), intake, source=NAME)
 
 
 def _files(path: Path) -> list[Path]:
@@ -114,6 +136,9 @@ def _take(file: Path, intake: Intake, kept: Spool) -> None:
 
 def _requests(file: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
     head = head_of(file)
+    if head.kind in ("object", "list") and any(head.has(key) for key in (*_SPANS, *_LOGS)):
+        yield from _document(head, intake)
+        return
     if file.name.removesuffix(".gz").endswith(_LINES):
         # Also where the first line is broken.
         yield from _objects(json_lines(file, intake), intake)
@@ -121,12 +146,44 @@ def _requests(file: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
     if head.kind in ("binary", "text"):
         yield from requests(file, intake)
         return
-    keys = [key for key in _SPANS if head.has(key)]
-    if head.kind == "object" and keys and not any(head.has(key) for key in _LOGS):
-        for place, item in json_items(file, intake, under=keys[0], what="resource"):
-            yield place, {keys[0]: [item]}
-        return
     yield from _objects(json_records(file, intake, what="request"), intake)
+
+
+def _document(head: Head, intake: Intake) -> Iterator[tuple[Place, Any]]:
+    """Resources as they are; where one is broken or too large, all spans one by one.
+
+    The spool keeps what comes twice once.
+    """
+    keys = [key for key in _SPANS if head.has(key)]
+    first = Intake()
+    broken: list[str] = []
+    try:
+        if head.kind == "object" and keys and not any(head.has(key) for key in _LOGS):
+            for place, item in json_items(head.path, first, under=keys[0], what="resource"):
+                yield place, {keys[0]: [item]}
+        else:
+            yield from _objects(json_records(head.path, first, what="request"), intake)
+        broken = first.problems
+    except ImportFormatError as error:
+        broken = [str(error)]
+    finally:
+        intake.read_bytes += first.read_bytes
+        intake.total_bytes += first.total_bytes
+    if not broken:
+        return
+    before, last = intake.broken, None
+    for place, request in salvaged(head.path, intake):
+        last = place
+        yield place, request
+    for words in broken:
+        _, ended, why = words.partition(_REST)
+        if last is not None and f"hold at most {MAX_LINE_BYTES} bytes" in words:
+            continue
+        # A bracket too many looks like the end of the document.
+        if ended and last is not None and (_NEXT not in why or intake.broken == before):
+            intake.note(Place(head.path, f"after {last.spot}").error(_REST + why))
+        elif intake.broken == before:
+            intake.note(ImportFormatError(words))
 
 
 def _objects(

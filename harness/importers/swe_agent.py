@@ -16,6 +16,7 @@ from harness.errors import ImportFormatError
 from harness.importers._base import SCHEMA, Place, inferred, slug, unique
 from harness.importers._head import Head
 from harness.importers._intake import Intake
+from harness.importers._messages import loaded
 from harness.importers._reading import json_document
 from harness.importers._spread import shares
 from harness.importers._turns import transcript
@@ -39,7 +40,9 @@ TOKENS = (
 ITERATION = (
     "One entry of the trajectory: its response, and its action as a call with the observation as "
     "result. The tool is the agent's own command (open, edit, submit ...), else bash. An edit that "
-    "the linter refused, a command that timed out and one that could not be run are failed calls."
+    "the linter refused, a command that timed out and one that could not be run are failed calls. "
+    "A last entry that the agent made up itself to end the run (Exit due to ..., or an action "
+    "exit_...) is no iteration."
 )
 EXIT_REASON = (
     "Explicit: submitted is agent_finished; a status that names exit_cost is cost_budget, also "
@@ -70,6 +73,8 @@ _TASKS = (
 )
 #: What stands behind the output of a command that ran too long.
 _TOO_LONG = re.compile(r"^EXECUTION TIMED OUT", re.MULTILINE)
+#: What the agent says in place of a reply that it did not ask for, as both response and thought.
+_EXIT = re.compile(r"Exit(?:ing|ed)? due to ")
 _DEMONSTRATION = ("demonstration", "demo")
 _LIMITS = {"exit_cost": "cost_budget", "exit_total_execution_time": "time_budget"}
 _ERRORS = ("exit_error", "exit_api", "exit_environment_error")
@@ -106,7 +111,9 @@ def _recording(place: Place, run: Any, seen: dict[str, int]) -> dict[str, Any]:
     task = _first(place, history)
     spread: list[str] = []
     if entries:
-        steps = [_step(place.at(f"step {n}"), entry) for n, entry in enumerate(entries, 1)]
+        spots = [(place.at(f"step {n}"), entry) for n, entry in enumerate(entries, 1)]
+        made = [spot for spot in spots if not _forced(*spot)]
+        steps = [_step(spot, entry) for spot, entry in made]
         recorded = _ending(place, info, _config(run))
         spread = _usage(place, info, _config(run), steps)
     else:
@@ -116,7 +123,7 @@ def _recording(place: Place, run: Any, seen: dict[str, int]) -> dict[str, Any]:
         submitted = any(call["tool"] == "submit" for call in calls)
         recorded = inferred({"exit_reason": "agent_finished"} if submitted else {})
     if not steps:
-        raise place.error("holds neither an entry of 'trajectory' nor an assistant message")
+        raise place.error("holds neither a reply in 'trajectory' nor an assistant message")
     name = place.path.name.removesuffix(".traj")
     return {
         "schema": SCHEMA,
@@ -170,15 +177,22 @@ def _plain(message: Any) -> Any:
     return {**message, "tool_call_id": ids[0]} if isinstance(ids, list) and ids else message
 
 
+def _forced(spot: Place, entry: Any) -> bool:
+    """Whether the agent wrote this entry to end the run, and no model replied."""
+    action = (spot.get_or_none(entry, "action", str) or "").strip()
+    if not action:
+        text = spot.get_or_none(entry, "response", str) or ""
+        return text == entry.get("thought") and _EXIT.match(text) is not None
+    command = action.split(maxsplit=1)[0]
+    return command.startswith("exit_") and command not in COMMANDS
+
+
 def _step(spot: Place, entry: Any) -> dict[str, Any]:
     text = spot.get_or_none(entry, "response", str) or spot.get_or_none(entry, "thought", str)
     step: dict[str, Any] = {"reply": {"text": text}} if text else {}
     action = (spot.get_or_none(entry, "action", str) or "").strip()
     result = spot.get_or_none(entry, "observation", str) or ""
     command = action.split(maxsplit=1)[0] if action else ""
-    if command.startswith("exit_") and command not in COMMANDS:
-        # The agent's own word for its end, no action of the model.
-        return step
     if not action:
         call: dict[str, Any] = {"tool": "bash", "args": {"unparsed": text or ""}, "ok": False}
     else:
@@ -214,8 +228,8 @@ def _usage(
 
 
 def _config(run: dict[str, Any]) -> dict[str, Any]:
-    """Settings of the model, where the file has them."""
-    value: Any = run.get("replay_config")
+    """Settings of the model, where the file has them: as an object, or as JSON in a text."""
+    value: Any = loaded(run.get("replay_config"))
     for key in ("agent", "model"):
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

@@ -168,22 +168,24 @@ def test_calls(write_json: Write, step: dict[str, Any], made: list[Any]) -> None
     assert calls(found) == made
 
 
+FINISHED = {"exit_reason": "agent_finished", "exit_reason_source": "inferred"}
+
+
 @pytest.mark.parametrize(
-    ("steps", "finished"),
+    ("steps", "recorded"),
     [
-        ([HEAT, DONE], True),
-        ([HEAT, agent("Done.")], True),
-        ([HEAT, agent('{"commands": [], "task_complete": true}', seen={None: ""})], True),
-        ([HEAT, agent("<function=submit></function>")], True),
-        ([agent("Done.")], False),
-        ([HEAT], False),
-        ([HEAT, agent("Done."), user("No.")], False),
+        ([HEAT, DONE], FINISHED),
+        ([HEAT, agent("Done.")], FINISHED),
+        ([HEAT, agent('{"commands": [], "task_complete": true}', seen={None: ""})], FINISHED),
+        ([HEAT, agent("<function=submit></function>")], FINISHED),
+        ([agent("Done.")], None),
+        ([HEAT], None),
+        ([HEAT, agent("Done."), user("No.")], {"exit_reason_source": "unknown"}),
     ],
 )
-def test_the_end(write_json: Write, steps: list[Any], finished: bool) -> None:
+def test_the_end(write_json: Write, steps: list[Any], recorded: dict[str, str] | None) -> None:
     (found,) = read(FORMAT, write_json(trajectory(ASK, *steps)))
-    inferred = {"exit_reason": "agent_finished", "exit_reason_source": "inferred"}
-    assert found.get("recorded", {}) == (inferred if finished else {})
+    assert found.get("recorded") == recorded
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,10 @@ def test_embedded_sub_agents_are_runs_of_their_own(write_json: Write) -> None:
         (trajectory({"source": "robot"}), "step 1: key 'source' must be system, user or agent"),
         (trajectory(agent("x", timestamp="soon")), "step 1: a time stamp must be"),
         (trajectory(agent("x", timestamp=5)), "step 1: key 'timestamp' must be a text"),
-        (trajectory(agent("", ("a", "x", {}), seen={"b": "y"})), "names no call of the step: 'b'"),
+        (
+            trajectory(agent("", ("a", "x", {}), seen={"b": "y"})),
+            "key 'source_call_id' names no open call of the step, so its result is lost: 'b'",
+        ),
         (trajectory(agent("", (7, "x", {}))), "key 'tool_call_id' must be a text"),
         (trajectory(agent("", ("a", None, {}))), "key 'function_name' must be a text"),
         (trajectory(agent("x", metrics=[])), "key 'metrics' must be an object"),
@@ -279,6 +284,13 @@ def test_embedded_sub_agents_are_runs_of_their_own(write_json: Write) -> None:
 )
 def test_refused(write_json: Write, refused: Refused, document: Any, words: str) -> None:
     assert words in refused(write_json(document))
+
+
+def test_a_result_of_no_call_is_lost_alone(write_json: Write) -> None:
+    odd = agent("Heating.", ("a", "heat", {}), seen={"b": "cold", "a": "hot"})
+    found, problems = lenient(FORMAT, write_json(trajectory(ASK, odd, odd, DONE)))
+    assert [call.get("result") for call in calls(found[0])] == ["hot", "hot", None]
+    assert ["step 2: key" in problems[0], "step 3: key" in problems[1]] == [True, True]
 
 
 def test_a_folder_loses_only_what_is_broken(tmp_path: Path, write_json: Write) -> None:

@@ -28,7 +28,7 @@ from tests.importers.chat_runs import (
         ([ASK, DONE], {"tools": ["heat"], "outcome": 1}, ("agent_finished", "inferred")),
         ([ASK, HEAT, HOT], {}, (None, None)),
         ([ASK, HEAT], {}, (None, None)),
-        ([ASK, HEAT, HOT, DONE, say("user", "No.")], {}, (None, None)),
+        ([ASK, HEAT, HOT, DONE, say("user", "No.")], {}, (None, "unknown")),
         ([ASK, HEAT, HOT, {**DONE, "finish_reason": "length"}], {}, (None, None)),
         ([ASK, HEAT, HOT, {**DONE, "error": "HTTP 500"}], {}, (None, None)),
         ([ASK, HEAT, HOT, DONE], {"exit_reason": "max_iterations"}, ("max_iterations", None)),

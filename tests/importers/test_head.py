@@ -25,7 +25,8 @@ LONG = {"id": 1, "text": "a" * 500}
         ("a.jsonl", b'{"a": 1}\n', "lines", {"a": 1}),
         ("a.jsonl", b'{"a": 1}', "lines", {"a": 1}),
         ("a.ndjson", b'\xef\xbb\xbf\n{"a": 1}\n{"a": 2}', "lines", {"a": 1}),
-        ("a.jsonl", b'[{"a": 1}]\n', "lines", [{"a": 1}]),
+        # Pages, one a line, are lists in a row.
+        ("a.jsonl", b'[{"a": 1}]\n', "list", {"a": 1}),
         ("a.jsonl", b'# no JSON\n{"a": \n{"b": 1}\n', "lines", {"b": 1}),
         ("a.jsonl", b'{"a": 1, "b": ', "lines", {"a": 1}),
         ("a.jsonl", b'{\n "a": 1\n}', "object", {"a": 1}),

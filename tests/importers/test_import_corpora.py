@@ -13,6 +13,7 @@ import pytest
 from harness.importers import Source, Unknown, sources_in
 from harness.importers._convert import Conversion
 from harness.scenario import Scenario
+from harness.store.database import Store
 
 #: Files of the corpora that hold no run: descriptions, and raw logs that derived files stand for.
 NO_RUN = (".md", ".txt", ".csv")
@@ -42,7 +43,8 @@ def test_each_sample_is_imported_or_refused_with_a_reason_and_runs_observed(
 ) -> None:
     """Prints a table; see it with ``-s``."""
     print()
-    chosen = []
+    chosen: list[str] = []
+    finished: set[str] = set()
     for source in (one for one in found if isinstance(one, Source)):
         conversion = Conversion([source])
         ids: Counter[str] = Counter()
@@ -50,7 +52,10 @@ def test_each_sample_is_imported_or_refused_with_a_reason_and_runs_observed(
             Scenario.model_validate_json(item.line)
             ids[item.subject.recording["id"]] += 1
             if number < RUN:
-                chosen.append(json.dumps({**json.loads(item.line), "id": f"run/{len(chosen)}"}))
+                recording = {**json.loads(item.line), "id": f"run/{len(chosen)}"}
+                chosen.append(json.dumps(recording))
+                if recording.get("recorded", {}).get("exit_reason") == "agent_finished":
+                    finished.add(recording["id"])
         assert ids or conversion.problems, source
         assert max(ids.values(), default=1) == 1
         for problem in conversion.problems:
@@ -66,3 +71,8 @@ def test_each_sample_is_imported_or_refused_with_a_reason_and_runs_observed(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout.splitlines()[0])["episodes"] == len(chosen)
+    # A replay says of an agent's own end what the import says of it, and guesses no other.
+    rows = Store(tmp_path / "harness.duckdb").rows(
+        "SELECT scenario FROM episodes WHERE exit_reason = 'agent_finished'"
+    )
+    assert {row["scenario"] for row in rows} == finished

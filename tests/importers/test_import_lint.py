@@ -49,6 +49,7 @@ CASES: list[tuple[str, list[Subject], int, str]] = [
     ("usage-in-part", [subject(GOOD, {"reply": {"text": "b"}})], 1, "a step 2"),
     ("zero-usage", [subject(reply(usage={"input": 5, "output": 0}))], 1, "a step 1"),
     ("zero-usage", [subject(reply(usage={"input": 5}))], 1, "a step 1"),
+    ("low-usage", [subject(GOOD, reply(text="t" * 41))], 1, "a step 2"),
     ("huge-usage", [subject(GOOD, reply(usage={"output": 10_000_001}))], 1, "a step 2"),
     ("huge-usage", [subject(reply(usage={"input": 10**9, "output": 1}))], 1, "a step 1"),
     ("time-backwards", [subject(raw=ORDER)], 1, "a (1 times)"),
@@ -83,6 +84,8 @@ def test_each_rule_finds_its_case_alone(
         [subject(name="a"), subject(name="b")],
         [subject(reply(usage={"input": 5, "reasoning": 9}))],
         [subject({**reply(text="", usage={"input": 5}), "calls": [{"tool": "t"}]})],
+        [subject(reply(text="t" * 40))],
+        [subject(reply(text="t" * 41), tags=["chat", "spread:usage"])],
         # A loop that fails all the time and scores 0 has measured it.
         [subject(FAILED, FAILED)],
         [subject(GOOD, {**GOOD, "score": 0})],

@@ -115,6 +115,23 @@ def test_a_sample(imported: Imported) -> None:
             {"input": 5, "cache_read": 64, "output": 1},
         ),
         ({"input_tokens": 5, "output_tokens": 0, "total_tokens": 5}, {"input": 5}),
+        # Gemini in older logs: the reasoning stands beside the output.
+        (
+            {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1900,
+             "reasoning_tokens": 400},
+            {"input": 1000, "output": 500, "reasoning": 400},
+        ),
+        # Grok in older logs: the cache stands beside the input, too.
+        (
+            {"input_tokens": 1000, "output_tokens": 50, "total_tokens": 1750,
+             "input_tokens_cache_read": 400, "reasoning_tokens": 300},
+            {"input": 1000, "cache_read": 400, "output": 50, "reasoning": 300},
+        ),
+        # The total explains nothing, but output cannot hold more than it has.
+        (
+            {"input_tokens": 10, "output_tokens": 5, "total_tokens": 99, "reasoning_tokens": 7},
+            {"input": 10, "output": 5, "reasoning": 7},
+        ),
     ],
 )  # fmt: skip
 def test_tokens(imported: Imported, usage: dict[str, int], expected: dict[str, int]) -> None:
@@ -183,7 +200,7 @@ INFERRED = {"exit_reason": "agent_finished", "exit_reason_source": "inferred"}
             {"limit": {"type": "working", "limit": 2.5}},
             {"exit_reason": "time_budget", "limits": {"time_budget_s": 2.5}},
         ),
-        ({"limit": {"type": "operator", "limit": 1}}, None),
+        ({"limit": {"type": "operator", "limit": 1}}, {"exit_reason_source": "unknown"}),
         ({"error": {"message": "boom", "traceback": ""}}, {"exit_reason": "error"}),
         (
             {"error": {"message": "boom"}, "scores": {"a": {"value": "I"}}},
@@ -216,6 +233,58 @@ def test_an_end_by_submit(imported: Imported) -> None:
     last = said("m2", "", call("submit", "c2", answer="door"))
     found = imported(ASKED, last, result("door", "c2"), events=[])
     assert found["recorded"] == INFERRED
+
+
+SUBMIT = said("m2", "Done.", call("submit", "c2", answer="door"))
+#: react takes the call that submits, and its result, out of the messages at the end.
+SHOWN = said("m2", "Done.\n\ndoor")
+RAN = {"event": "tool", "id": "c2", "function": "submit", "result": "door", "working_time": 0.5}
+
+
+def test_a_call_that_was_taken_out_of_the_messages_is_put_back(imported: Imported) -> None:
+    found = imported(*MESSAGES[:3], SHOWN, events=[event(LOOK), event(SUBMIT), RAN])
+    assert found["steps"][1] == {
+        "reply": {"text": "Done.\n\ndoor", "model": "m-1", "finish_reason": "tool_calls"},
+        "calls": [{"tool": "submit", "args": {"answer": "door"}, "result": "door"}
+                  | {"ok": True, "ms": 500}],
+    }  # fmt: skip
+    assert found["recorded"] == INFERRED
+
+
+@pytest.mark.parametrize(
+    ("ran", "made", "recorded"),
+    [
+        # Never carried out: the agent or a limit cut it off.
+        ([], None, None),
+        ([{**RAN, "error": {"type": "parsing", "message": "no door"}, "result": ""}],
+         {"ok": False, "result": "no door"}, None),
+        ([{**RAN, "pending": True, "result": None}], {}, INFERRED),
+        ([{**RAN, "result": None}], {}, INFERRED),
+        ([{**RAN, "result": 7}], {"ok": True, "result": "7"}, INFERRED),
+        ([{**RAN, "result": [{"type": "text", "text": "door"}, {"type": "image"}]}],
+         {"ok": True, "result": "door\n[image]"}, INFERRED),
+        ([{**RAN, "result": "attachment://abc"}], {"ok": True, "result": "long"}, INFERRED),
+    ],
+)  # fmt: skip
+def test_what_the_tool_event_says_of_it(
+    imported: Imported,
+    ran: list[dict[str, Any]],
+    made: dict[str, Any] | None,
+    recorded: dict[str, str] | None,
+) -> None:
+    events = [event(LOOK), event(SUBMIT), *ran]
+    found = imported(*MESSAGES[:3], SHOWN, events=events, attachments={"abc": "long"})
+    (*_, last) = found["steps"]
+    base = {"tool": "submit", "args": {"answer": "door"}, "ms": 500}
+    assert last.get("calls") == (None if made is None else [{**base, **made}])
+    assert found.get("recorded") == recorded
+
+
+def test_a_call_without_its_message_has_the_result_of_its_event(imported: Imported) -> None:
+    """A limit ended the sample before the result was said."""
+    ran = {"event": "tool", "id": "c1", "function": "look", "result": "a wall"}
+    found = imported(ASKED, LOOK, events=[event(LOOK), ran], limit={"type": "token", "limit": 9})
+    assert [c["result"] for c in found["steps"][0]["calls"]] == ["a wall"]
 
 
 def test_nothing_is_inferred_without_tools(imported: Imported) -> None:

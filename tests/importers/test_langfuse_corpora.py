@@ -102,10 +102,10 @@ def test_calls_and_endings(corpora: Path) -> None:
         assert len(done) >= len(tools)
         failed = [each for each in raw["observations"] if each["level"] == "ERROR"]
         assert [call for call in made if call.get("ok") is False] == failed == []
-        inferred = {"exit_reason": "agent_finished", "exit_reason_source": "inferred"}
-        assert (path.stem, recording["recorded"]) == (
+        ended = recording["recorded"].get("exit_reason")
+        assert (path.stem, ended) == (
             path.stem,
-            inferred if path.stem in FINISHED else {},
+            "agent_finished" if path.stem in FINISHED else None,
         )
 
 

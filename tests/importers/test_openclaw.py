@@ -155,9 +155,9 @@ def test_a_session_without_messages_is_known_by_its_calls(write_lines: Write) ->
     [
         (event("agent.end", success=True, messages=TURN), {"exit_reason": "agent_finished"}),
         (event("agent.end", success=False, messages=TURN), {"exit_reason": "error"}),
-        (event("agent.end", messages=TURN), None),
+        (event("agent.end", messages=TURN), {"exit_reason_source": "unknown"}),
         (event("agent.end", success=True, messages=TURN[:3]), None),
-        (event("agent.start", messages=TURN), None),
+        (event("agent.start", messages=TURN), {"exit_reason_source": "unknown"}),
     ],
 )
 def test_the_end(write_lines: Write, end: dict[str, Any], recorded: dict[str, str] | None) -> None:

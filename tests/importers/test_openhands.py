@@ -169,7 +169,7 @@ WAITS = action(5, "message", args={"content": "Which?", "wait_for_response": Tru
         ([RUN, action(9, "finish")], None, {"exit_reason": "agent_finished"}),
         ([RUN, action(9, "reject")], None, {"exit_reason": "blocked"}),
         ([RUN, WAITS], None, {"exit_reason": "awaiting_user"}),
-        ([RUN, WAITS, person(6, "This.")], None, None),
+        ([RUN, WAITS, person(6, "This.")], None, {"exit_reason_source": "unknown"}),
         ([RUN, state(5, "finished")], None, {"exit_reason": "agent_finished"}),
         ([RUN, state(5, "awaiting_user_input")], None, {"exit_reason": "awaiting_user"}),
         ([RUN, state(5, "awaiting_user_input"), state(6, "running")], None, None),

@@ -175,7 +175,7 @@ def test_the_end_of_a_conversation(
 def test_rows_can_hold_events_of_the_sdk(write_lines: Write) -> None:
     events = [event for event in EVENTS if event.get("key") != "stats"]
     (found,) = read(FORMAT, write_lines(row(*events, metrics=METRICS)))
-    assert [step["reply"]["usage"]["output"] for step in found["steps"]] == [20, 10]
+    assert [step["reply"]["usage"]["output"] for step in found["steps"]] == [20, 30]
     assert found["steps"][0]["reply"]["ms"] == 1500
 
 

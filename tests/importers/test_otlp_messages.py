@@ -228,6 +228,19 @@ SAID: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         },
         [],
     ),
+    "events whose calls are a JSON text": (
+        {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": ["tool_call"]},
+        [
+            event("gen_ai.user.message", {"content": "Boil water."}),
+            event(
+                "gen_ai.choice",
+                {
+                    "message": json.dumps({"role": "assistant", "content": "I heat."}),
+                    "tool_calls": json.dumps([OPENAI_CALL]),
+                },
+            ),
+        ],
+    ),
     "Vercel, version 4": (
         {
             **VERCEL,
@@ -250,3 +263,21 @@ def test_what_was_asked_and_answered(way: str) -> None:
     assert found["goal"] == "Boil water."
     assert (step["reply"]["text"], step["calls"]) == ("I heat.", [HEAT])
     assert step["reply"]["finish_reason"] == "tool_call"
+
+
+@pytest.mark.parametrize(
+    "calls", [[OPENAI_CALL], json.dumps([OPENAI_CALL]), [json.dumps(OPENAI_CALL)]]
+)
+def test_an_event_tells_of_calls_before_in_any_form(calls: Any) -> None:
+    asked = event("gen_ai.user.message", {"content": "Boil water."})
+    choice = event("gen_ai.choice", {"message": json.dumps({"tool_calls": [OPENAI_CALL]})})
+    before = event("gen_ai.assistant.message", {"tool_calls": calls})
+    result = event("gen_ai.tool.message", {"id": "c", "content": "hot"})
+    spans = [span(1, CHAT, at=1, events=[asked, choice]),
+             span(2, CHAT, at=50, events=[asked, before, result])]  # fmt: skip
+    found = otlp.recording_of(spans_from(request(*spans)), "t", PLACE)
+    assert found is not None
+    assert [step.get("calls") for step in found["steps"]] == [
+        [{**HEAT, "result": "hot", "ok": True}],
+        None,
+    ]

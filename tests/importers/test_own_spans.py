@@ -106,6 +106,16 @@ def test_a_replay_comes_back(
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_which_scores_are_better(write_json: Callable[..., Path], direction: str) -> None:
+    made = scenario([judged(at) for at in range(1, 5)], id="made/errors", direction=direction)
+    episode, spans = replayed(made)
+    (recording,) = recordings("otlp", write_json(otlp(spans)))
+    assert recording.get("direction", "higher") == direction
+    again, _ = replayed(Scenario.model_validate(recording))
+    assert [s.comparison for s in again.series] == [s.comparison for s in episode.series]
+
+
 @pytest.mark.parametrize(
     ("reason", "expected"),
     [

@@ -18,6 +18,7 @@ SYSTEM = {"role": "system", "content": "Use the interface."}
 DEMO = {"role": "user", "content": "ISSUE:\nshown\nINSTRUCTIONS:\nx", "is_demo": True}
 ASKED = {"role": "user", "content": "We solve this.\nISSUE:\nIt fails.\n\nINSTRUCTIONS:\nGo on."}
 STATS = {"instance_cost": 0.5, "tokens_sent": 101, "tokens_received": 20, "api_calls": 2}
+FORMAT_EXIT = "Exit due to repeated format/blocklist/bash syntax errors"
 
 
 def entry(action: str = "open a.py\n", observation: str = "1: x", **extra: Any) -> dict[str, Any]:
@@ -97,11 +98,28 @@ def test_a_reply_without_an_action_is_a_failed_call(
     ]
 
 
-def test_the_agents_own_word_for_its_end_is_no_call(
-    imported: Callable[[Any], dict[str, Any]],
+@pytest.mark.parametrize(
+    "last",
+    [
+        entry("exit_cost", ""),
+        entry("", "", response="Exit due to cost limit", thought="Exit due to cost limit"),
+        entry("", "Exited (autosubmitted)", response=FORMAT_EXIT, thought=FORMAT_EXIT),
+        entry("", "", response="Exiting due to forfeit", thought="Exiting due to forfeit"),
+    ],
+)
+def test_the_agents_own_word_for_its_end_is_no_iteration(
+    imported: Callable[[Any], dict[str, Any]], last: dict[str, Any]
 ) -> None:
-    found = imported(run(entry(), entry("exit_cost", ""), exit_status="exit_cost"))
-    assert "calls" not in found["steps"][1]
+    found = imported(run(entry(), last, exit_status="exit_cost", model_stats=STATS))
+    assert found["recorded"] == {"exit_reason": "cost_budget"}
+    (step,) = found["steps"]
+    assert step["reply"] == {"text": "I look.", "usage": {"input": 101, "output": 20}}
+    assert found["tags"] == ["swe-agent"]
+
+
+def test_a_model_may_say_the_same(imported: Callable[[Any], dict[str, Any]]) -> None:
+    last = entry("", "", response="Exit due to despair.\n", thought="")
+    assert len(imported(run(entry(), last))["steps"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -125,13 +143,17 @@ def test_how_it_ended(
 
 def test_the_limit_that_was_reached_is_kept(imported: Callable[[Any], dict[str, Any]]) -> None:
     config = {"agent": {"model": {"name": "openai/gpt-4o", "per_instance_cost_limit": 3.0}}}
-    found = imported({**run(entry(), exit_status="exit_cost"), "replay_config": config})
-    assert found["recorded"]["limits"] == {"cost_budget_usd": 3.0}
+    for told in (config, json.dumps(config)):
+        found = imported({**run(entry(), exit_status="exit_cost"), "replay_config": told})
+        assert found["recorded"]["limits"] == {"cost_budget_usd": 3.0}
+    found = imported({**run(entry(), exit_status="exit_cost"), "replay_config": "{broken"})
+    assert found["recorded"] == {"exit_reason": "cost_budget"}
 
 
 def test_totals_are_spread_and_said_to_be(imported: Callable[[Any], dict[str, Any]]) -> None:
     config = {"agent": {"model": {"name": "openai/gpt-4o"}}}
-    found = imported({**run(entry(), entry(), model_stats=STATS), "replay_config": config})
+    told = json.dumps(config)  # as SWE-agent 1.x writes it
+    found = imported({**run(entry(), entry(), model_stats=STATS), "replay_config": told})
     assert found["tags"] == ["swe-agent", "spread:usage"]
     assert [step["reply"]["usage"] for step in found["steps"]] == [
         {"input": 51, "output": 10}, {"input": 50, "output": 10},
@@ -169,8 +191,9 @@ def test_a_history_alone(imported: Callable[[Any], dict[str, Any]]) -> None:
     [
         ({}, "key 'history' is missing"),
         ([], "expected an object with key 'history'"),
-        ({"history": []}, "holds neither an entry of 'trajectory' nor an assistant message"),
-        ({"history": [], "trajectory": [3]}, "step 1: expected an object with key 'response'"),
+        ({"history": []}, "holds neither a reply in 'trajectory' nor an assistant message"),
+        (run(entry("exit_error", "")), "holds neither a reply in 'trajectory' nor"),
+        ({"history": [], "trajectory": [3]}, "step 1: expected an object with key 'action'"),
         (run({"action": 3, "response": "x"}), "step 1: key 'action' must be a text"),
         (run(entry(execution_time="x")), "key 'execution_time' must be a number"),
         (run(entry(), model_stats={"tokens_sent": -1}), "key 'tokens_sent' must be 0 to"),

@@ -144,11 +144,11 @@ def test_a_simulation_becomes_steps(write_json: Write) -> None:
         ("user_error", 0.0, {"exit_reason": "error"}),
         ("context_window_exceeded", 0.0, {"exit_reason": "error"}),
         ("unexpected_error", 0.0, {"exit_reason": "error"}),
-        ("something_new", 1.0, None),
+        ("something_new", 1.0, {"exit_reason_source": "unknown"}),
     ],
 )
 def test_the_end(
-    write_json: Write, reason: str, reward: float | None, recorded: dict[str, str] | None
+    write_json: Write, reason: str, reward: float | None, recorded: dict[str, str]
 ) -> None:
     info = None if reward is None else {"reward": reward}
     made = run(termination_reason=reason, reward_info=info)

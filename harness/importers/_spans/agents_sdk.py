@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.importers._base import Place
+from harness.importers._finish import finish_reason
 from harness.importers._messages import loaded
 from harness.importers._spans.node import Kind, Node
 from harness.importers._spans.parts import messages_from, names_of, text_of
@@ -47,7 +48,7 @@ def fill(spot: Place, span: Span, node: Node) -> None:
         node.messages = request(data.get("input"))
         node.reply = response(whole.get("output")) if whole else _first(data.get("output"))
         node.model = text_of(whole.get("model") or data.get("model"))
-        node.finish_reason = _ended(whole)
+        node.finish_reason = finish_reason(whole)
         node.offered = names_of(whole.get("tools") or data.get("tools"))
         usage = spot.get_or_none(whole, "usage", dict) or spot.get_or_none(data, "usage", dict)
         if usage is not None and not usage.keys().isdisjoint(_COUNTED):
@@ -58,12 +59,6 @@ def _streamed(output: Any) -> dict[str, Any]:
     """The response that a streamed generation has as its only output."""
     first = output[0] if isinstance(output, list) and output else None
     return _object(first) if _object(first).get("object") == "response" else {}
-
-
-def _ended(whole: dict[str, Any]) -> str | None:
-    """Why a response ended: its status, or what it says of being incomplete."""
-    reason = _object(whole.get("incomplete_details")).get("reason")
-    return text_of(reason or whole.get("status"))
 
 
 def _first(output: Any) -> list[dict[str, Any]]:

@@ -50,6 +50,7 @@ _ARGS = ("gen_ai.tool.call.arguments", "gen_ai.tool.args", "tool_arguments", "in
          "gcp.vertex.agent.tool_call_args", "traceloop.entity.input")  # fmt: skip
 _BACK = ("gen_ai.tool.call.result", "gen_ai.output", "tool_response", "output.value",
          "gcp.vertex.agent.tool_response", "traceloop.entity.output")  # fmt: skip
+_SPOKEN = ("role", "content", "tool_calls", "name")
 #: Events that are a message, and whose it is.
 _EVENTS = {
     "gen_ai.system.message": "system",
@@ -195,7 +196,7 @@ def _spoken(event: Event) -> list[dict[str, Any]]:
         return []
     body = loaded(event.attributes.get("gen_ai.event.content"))
     about = {**event.attributes, **(body if isinstance(body, dict) else {})}
-    raw = {key: about[key] for key in ("role", "content", "tool_calls", "name") if key in about}
+    raw = {key: about[key] for key in _SPOKEN if about.get(key) is not None}
     if "content" not in raw and "tool_calls" not in raw:
         # What is said is not captured: an unknown result is not an empty one.
         return []

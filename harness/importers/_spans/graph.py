@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ class Graph:
     def __init__(self, place: Place, nodes: Sequence[Node]) -> None:
         self.nodes = _ordered(nodes)
         self._by_id = {node.id: node for node in self.nodes}
+        self._agents: dict[str, Node | None] = {}
         models = [node for node in self.nodes if node.kind == "llm"]
         self.calls = _single(place, self._innermost(models))
         self.tools = [n for n in self.nodes if n.kind == "tool" and not self._repeats(n)]
@@ -57,6 +58,41 @@ class Graph:
     def agent(self, node: Node) -> Node | None:
         """The agent's run that ``node`` is part of."""
         return next((above for above in self.above(node) if above.kind == "agent"), None)
+
+    def apart(self, node: Node, other: Node) -> bool:
+        """Whether two spans are parts of two agents' runs, neither within the other, at one time.
+
+        Such agents know nothing of each other's calls.
+        """
+        one, two = self._agent_of(node), self._agent_of(other)
+        if one is None or two is None or one.id == two.id or not _overlap(one, two):
+            return False
+        around = {above.id for agent in (one, two) for above in self.above(agent)}
+        return one.id not in around and two.id not in around
+
+    def distances(self, node: Node, others: Iterable[Node]) -> dict[str, int]:
+        """How far up from ``node`` the first span is that it has in common with each other one."""
+        up = {own: distance for distance, own in enumerate(self._lineage(node))}
+        found: dict[str, int] = {}
+        for other in others:
+            if other.id not in found:
+                shared = (up[own] for own in self._lineage(other) if own in up)
+                found[other.id] = next(shared, len(up))
+        return found
+
+    def _lineage(self, node: Node) -> Iterator[str]:
+        """Ids of a span and of those around it; the outermost may itself be missing."""
+        last = node
+        yield node.id
+        for last in self.above(node):
+            yield last.id
+        if last.parent is not None:
+            yield last.parent
+
+    def _agent_of(self, node: Node) -> Node | None:
+        if node.id not in self._agents:
+            self._agents[node.id] = self.agent(node)
+        return self._agents[node.id]
 
     def own_ms(self, tool: Node) -> int | None:
         """How long an execution took, without the model calls and executions inside it.
@@ -184,6 +220,12 @@ def _filled(inner: Node, outer: Node) -> Node:
     return replace(
         inner, **{key: getattr(outer, key) for key in _FILLED if not getattr(inner, key)}
     )
+
+
+def _overlap(one: Node, two: Node) -> bool:
+    if None in (one.start_ms, one.end_ms, two.start_ms, two.end_ms):
+        return False
+    return max(one.start_ms or 0, two.start_ms or 0) < min(one.end_ms or 0, two.end_ms or 0)
 
 
 def _covered(spans: list[tuple[int, int]]) -> int:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.importers._base import Place
+from harness.importers._finish import finish_reason
 from harness.importers._messages import loaded
 from harness.importers._spans import genai as _genai
 from harness.importers._spans import openinference as _openinference
@@ -103,6 +104,7 @@ def _model_call(spot: Place, about: dict[str, Any], given: Any, answer: Any, nod
     if not node.reply or (_calls(own) and not _calls(node.reply)):
         node.reply = own
     node.model = text_of(about.get("model.name")) or node.model
+    node.finish_reason = node.finish_reason or finish_reason(answer)
     node.offered = node.offered or _offered(given)
     details = loaded(about.get("usage_details"))
     if isinstance(details, dict) and (usage := _usage(spot.at("usage"), details)):

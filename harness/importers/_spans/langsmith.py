@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.importers._base import Place
+from harness.importers._finish import finish_reason
 from harness.importers._messages import loaded
 from harness.importers._spans.langchain import is_message, plain
 from harness.importers._spans.node import Kind, Node
@@ -80,11 +81,8 @@ def _model_call(
         given.get("model"),
     )  # fmt: skip
     node.model = text_of(next((name for name in names if name), None))
-    ends = (
-        sent.get("finish_reason"), sent.get("stop_reason"), back.get("stop_reason"),
-        _object(generation.get("generation_info")).get("finish_reason"),
-    )  # fmt: skip
-    node.finish_reason = text_of(next((end for end in ends if end), None))
+    holders = (back, *(back.get(key) for key in ("output", "message", "messages")))
+    node.finish_reason = next(filter(None, map(finish_reason, holders)), None)
     node.offered = names_of(asked.get("tools") or given.get("tools"))
     usages = (
         inner.get("usage_metadata"), back.get("usage_metadata"), back.get("usage"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.importers._base import Place
+from harness.importers._finish import finish_reason
 from harness.importers._messages import loaded
 from harness.importers._spans.counts import counts_from
 from harness.importers._spans.flat import listed, tree
@@ -37,13 +38,6 @@ _COUNTS = {
 _HIDDEN = "__REDACTED__"
 #: Events of an execution that BeeAI also sends where it then succeeds or fails.
 _BEGUN = ("start", "finish", "update", "partial_update")
-#: Where providers' own replies, kept whole as the output's value, say why they ended.
-_ENDINGS = (
-    ("choices", 0, "finish_reason"),
-    ("stop_reason",),
-    ("generations", 0, 0, "generation_info", "finish_reason"),
-    ("candidates", 0, "finish_reason"),
-)
 
 
 def kind_of(span: Span) -> Kind | None:
@@ -88,9 +82,7 @@ def _model_call(spot: Place, about: dict[str, Any], node: Node) -> None:
     output = loaded(about.get("output.value"))
     node.messages = _messages(about, "llm.input_messages") or _given(about)
     node.reply = _messages(about, "llm.output_messages") or _answered(output)
-    ends = (_within(output, path) for path in _ENDINGS)
-    found = about.get("llm.finish_reason") or next((end for end in ends if end), None)
-    node.finish_reason = text_of(found)
+    node.finish_reason = text_of(about.get("llm.finish_reason")) or finish_reason(output)
     tools = [_object(_object(item).get("tool")) for item in listed(tree(about, "llm.tools"))]
     node.offered = names_of([tool.get("json_schema") for tool in tools])
 
@@ -156,12 +148,3 @@ def _answered(output: Any) -> list[dict[str, Any]]:
     if isinstance(output, dict) and isinstance(output.get("choices"), list):
         return [output]
     return messages_from(output, "assistant") if isinstance(output, str) else []
-
-
-def _within(value: Any, path: tuple[str | int, ...]) -> Any:
-    for key in path:
-        if isinstance(key, int):
-            value = value[key] if isinstance(value, list) and len(value) > key else None
-        else:
-            value = value.get(key) if isinstance(value, dict) else None
-    return value

@@ -18,7 +18,7 @@ from harness.importers._spans.otlp_values import (
     time_in,
     value_in,
 )
-from harness.importers._spans.span import Event, Span
+from harness.importers._spans.span import Event, Span, in_order
 
 Lost = Callable[[ImportFormatError], None]
 
@@ -62,21 +62,27 @@ def events_from(request: Any, place: Place = _REQUEST, lost: Lost | None = None)
 
 
 def attach(spans: Iterable[Span], events: Iterable[SpanEvent]) -> list[SpanEvent]:
-    """Put events to the spans they belong to.
+    """Put events to the spans they belong to, in order of time.
 
     Returns:
         Those whose span is not there (yet).
     """
     by_id = {(span.trace_id, span.span_id): span for span in spans}
     left = []
+    grown: dict[tuple[str, str], Span] = {}
     for found in events:
         if (span := by_id.get((found.trace_id, found.span_id))) is None:
             left.append(found)
         else:
             span.events.append(found.event)
+            grown[(found.trace_id, found.span_id)] = span
+    for span in grown.values():
+        span.events = in_order(span.events)
     return left
 
 
+#: When a log record without a time of its own was received.
+_OBSERVED = ("observedTimeUnixNano", "observed_time_unix_nano")
 #: Keys from the request down to its records.
 _SPANS = (
     ("resourceSpans", "resource_spans"),
@@ -154,10 +160,11 @@ def _log(spot: Place, raw: Any, resource: dict[str, Any], scope: str) -> SpanEve
         attributes = {**body, **attributes}
     elif body is not None:
         attributes = {"content": body, **attributes}
+    at = time_in(spot, raw, "timeUnixNano", "time_unix_nano")
     return SpanEvent(
         id_in(spot, raw, "traceId", "trace_id"),
         id_in(spot, raw, "spanId", "span_id"),
-        Event(str(name), attributes, time_in(spot, raw, "timeUnixNano", "time_unix_nano")),
+        Event(str(name), attributes, at or time_in(spot, raw, *_OBSERVED)),
     )
 
 

@@ -44,7 +44,7 @@ def ordered(spans: Sequence[Span]) -> Sequence[Span]:
 
 
 def complete(spans: Sequence[Span], recording: dict[str, Any]) -> None:
-    """Add scores, and how the replay ended."""
+    """Add scores and which way they are better, and how the replay ended."""
     found = {s.attributes[_NUMBER]: s.attributes.get(_SCORE) for s in spans if tells(s)}
     steps = recording["steps"]
     if len(found) != len(steps):
@@ -56,6 +56,8 @@ def complete(spans: Sequence[Span], recording: dict[str, Any]) -> None:
         reason = span.attributes.get(f"{names.EPISODE}exit_reason")
         if reason is None:
             continue
+        if span.attributes.get(names.DIRECTION) == "lower":
+            recording["direction"] = "lower"
         known = reason in set(ExitReason) and reason not in _NO_ENDING
         outcome = span.attributes.get(f"{names.EPISODE}outcome")
         recording["recorded"] = {

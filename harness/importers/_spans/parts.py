@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.importers._messages import ROLES, loaded
+from harness.importers._messages import ROLES, SAID, loaded
 
 _CALLS = ("tool_call", "tool-call", "tool_use", "function_call", "toolUse", "functionCall")
 _RESULTS = (
@@ -50,11 +50,15 @@ def text_of(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and value:
-        texts = [item.get("text") if isinstance(item, dict) else None for item in value]
+        texts = [_words(item) if isinstance(item, dict) else None for item in value]
         prose = [text for text in texts if isinstance(text, str)]
         if len(prose) == len(value):
             return "\n".join(prose)
     return _dumped(value)
+
+
+def _words(part: dict[str, Any]) -> Any:
+    return part.get("text", part.get(SAID.get(_kind(part), "")))
 
 
 def names_of(tools: Any) -> list[str]:
@@ -87,6 +91,9 @@ def _message(item: Any, role: str) -> list[dict[str, Any]]:
     name = str(raw.get("role") or role)
     known = name if name in ROLES else name.lower()
     raw["role"] = _ROLES.get(known, known)
+    if isinstance(made := loaded(raw.get("tool_calls")), list):
+        # An attribute holds no objects; there they stand as JSON.
+        raw["tool_calls"] = [loaded(call) for call in made]
     parts = raw.pop("parts", None) or loaded_parts(raw.get("content"))
     if not isinstance(parts, list):
         if parts is not None and not isinstance(parts, str):
@@ -94,8 +101,7 @@ def _message(item: Any, role: str) -> list[dict[str, Any]]:
         return [{**raw, "content": parts}]
     kept: list[Any] = []
     results: list[dict[str, Any]] = []
-    made = raw.get("tool_calls")
-    calls = made.copy() if isinstance(made, list) else []
+    calls = list(made) if isinstance(made := raw.get("tool_calls"), list) else []
     for part in parts:
         kind = _kind(part) if isinstance(part, dict) else ""
         inner = part.get(kind) if kind in _BARE and isinstance(part.get(kind), dict) else part
@@ -133,6 +139,8 @@ def _kind(part: dict[str, Any]) -> str:
 def _prose(part: Any, kind: str) -> Any:
     if not isinstance(part, dict) or (kind == "" and "text" in part):
         return part
+    if isinstance(words := part.get(SAID.get(kind, "")), str):
+        return {"type": "text", "text": words}
     if kind in ("text", "input_text", "output_text"):
         return {"type": "text", "text": text_of(part.get("text", part.get("content"))) or ""}
     return {"type": kind or "part"}

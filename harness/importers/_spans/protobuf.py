@@ -1,5 +1,7 @@
 """OTLP requests in a file of protobuf, read one resource at a time.
 
+Of a resource that is damaged, or too large to be read at once, spans are read one by one.
+
 The Collector's file exporter writes each message behind its length in 4 bytes; other tools write
 the length as protobuf itself does, or one message and no length. Which it is shows at the start:
 a message begins with its first resource.
@@ -7,7 +9,8 @@ a message begins with its first resource.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +18,7 @@ from harness.errors import ImportFormatError
 from harness.importers._base import Place
 from harness.importers._intake import Intake
 from harness.importers._open import UNPACKING, opened
+from harness.importers._spans.salvage_protobuf import salvaged
 
 #: Longest message, or resource of one.
 MAX_BYTES = 64 * 2**20
@@ -41,9 +45,6 @@ def requests(path: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
         ImportFormatError: The file does not begin as a request; where the import is strict, also
             a message that is broken.
     """
-    from google.protobuf.message import DecodeError
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
     with opened(path, intake) as file:
         start = file.read(32)
         framing = _framing(start)
@@ -58,16 +59,74 @@ def requests(path: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
             place = Place(path, f"message {number}")
             try:
                 raw = stream.message(framing)
-                if raw is None:
-                    return
-                request = ExportTraceServiceRequest.FromString(raw)
-            except DecodeError as error:
-                intake.note(place.error(f"is no ExportTraceServiceRequest: {error}"))
-                continue
-            except (*UNPACKING, ValueError) as error:
+            except _TooLongError as error:
+                yield from _spans(place, stream.within(error.left), intake)
+                if not stream.short:
+                    continue
                 intake.note(place.error(f"the rest of the file cannot be read: {error}"))
                 return
-            yield place, request
+            except (*UNPACKING, ValueError) as error:
+                yield from _spans(place, stream.rest, intake)
+                intake.note(place.error(f"the rest of the file cannot be read: {error}"))
+                return
+            if raw is None:
+                return
+            yield from _message(place, raw, intake)
+
+
+def _message(place: Place, raw: bytes, intake: Intake) -> Iterator[tuple[Place, Any]]:
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    try:
+        request = ExportTraceServiceRequest.FromString(raw)
+    except DecodeError as error:
+        yield from _spans(place, BytesIO(raw).read, intake)
+        intake.note(place.error(f"is no ExportTraceServiceRequest: {error}"))
+        return
+    yield place, request
+
+
+def _spans(
+    place: Place, read: Callable[[int], bytes], intake: Intake
+) -> Iterator[tuple[Place, Any]]:
+    """Each sound span, as a request of its own."""
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+    from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
+
+    known = Resource()
+
+    def resource(raw: bytes) -> bool:
+        nonlocal known
+        try:
+            known = Resource.FromString(raw)
+        except DecodeError:
+            return False
+        return True
+
+    def span(raw: bytes) -> Any:
+        try:
+            return Span.FromString(raw)
+        except DecodeError:
+            return None
+
+    def bounded(size: int) -> bytes:
+        try:
+            return read(size)
+        except UNPACKING:
+            return b""
+
+    for number, made in enumerate(salvaged(bounded, MAX_BYTES, resource, span), 1):
+        spot = place.at(f"span {number}")
+        if made is None:
+            intake.note(spot.error("is damaged, or not whole"))
+            continue
+        request = ExportTraceServiceRequest()
+        group = request.resource_spans.add(scope_spans=[ScopeSpans(spans=[made])])
+        group.resource.CopyFrom(known)
+        yield spot, request
 
 
 def _framing(start: bytes) -> str | None:
@@ -100,12 +159,25 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     return 0, 0
 
 
+class _TooLongError(ValueError):
+    """A message is too long to be read at once."""
+
+    def __init__(self, length: int, left: int) -> None:
+        super().__init__(f"a message of {length} bytes is longer than the file")
+        self.left = left
+
+
 class _Stream:
-    """Messages taken from a file one after another."""
+    """Messages taken from a file one after another.
+
+    Attributes:
+        short: The file ended within the message that was read last.
+    """
 
     def __init__(self, file: IO[bytes], start: bytes) -> None:
         self._file = file
         self._start = start
+        self.short = False
 
     def message(self, framing: str) -> bytes | None:
         """The next message; ``None`` at the end.
@@ -118,6 +190,7 @@ class _Stream:
             if (tag := self._read(1)) != b"":
                 head = tag + self._length_bytes()
                 if tag[0] != _FIRST:
+                    self._start = head + self._start
                     raise ValueError(f"expected a resource, found the tag {tag[0]:#04x}")
                 length, _ = _varint(head, 1)
             else:
@@ -131,11 +204,30 @@ class _Stream:
                 return None
             length = int.from_bytes(raw, "big")
         if length > MAX_BYTES:
-            raise ValueError(f"a message of {length} bytes is longer than {MAX_BYTES}")
+            self._start = head + self._start
+            raise _TooLongError(length, len(head) + length)
         body = self._read(length)
         if len(body) < length:
+            self._start = head + body
             raise ValueError("it ends within a message")
         return head + body
+
+    def rest(self, size: int) -> bytes:
+        """The next bytes from the message on that could not be read."""
+        taken, self._start = self._start, b""
+        return taken or self._file.read(size)
+
+    def within(self, left: int) -> Callable[[int], bytes]:
+        """The same for a message that is too long, up to its end."""
+
+        def read(size: int) -> bytes:
+            nonlocal left
+            raw = self._read(min(size, left)) if left else b""
+            left -= len(raw)
+            self.short = left > 0 and not raw
+            return raw
+
+        return read
 
     def _length_bytes(self) -> bytes:
         raw = b""

@@ -5,23 +5,23 @@ An instrumented client traces its own calls. Where nobody traces the agent, each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import ImportFormatError
 from harness.fingerprint import digest
 from harness.importers._base import Place
+from harness.importers._finish import OWN_STOP
 from harness.importers._messages import Message, message_from
-from harness.importers._spans.conversations import PAUSE_MS, Link, is_rootless, named_by, runs_of
+from harness.importers._spans.conversations import PAUSE_MS, is_rootless
 from harness.importers._spans.dialects import node_from
 from harness.importers._spans.graph import Graph, canonical, said
 from harness.importers._spans.span import Span
 from harness.matching import Known
 
-#: How a reply ends that asks for tools, and one that the model ended by itself.
+#: How a reply ends that asks for tools.
 _ASKED = frozenset({"tool_calls", "tool_call", "tool_use", "function_call"})
-_STOPPED = frozenset({"stop", "end_turn", "stop_sequence", "completed", "complete"})
 _PLACE = Place(Path("spans"), "model call")
 
 
@@ -66,6 +66,16 @@ def call_of(spans: Sequence[Span]) -> Call | None:
     """
     if not is_rootless(spans):
         return None
+    return call_in(spans, next(span for span in spans if span.parent_id is None))
+
+
+def call_in(spans: Sequence[Span], root: Span) -> Call | None:
+    """The same of some spans of a trace: a model call and all within it.
+
+    Args:
+        spans: With their events.
+        root: The outermost of them.
+    """
     try:
         calls = Graph(_PLACE, [node_from(_PLACE, span) for span in spans]).calls
         asked = [message_from(_PLACE, raw) for raw in calls[-1].messages]
@@ -74,7 +84,6 @@ def call_of(spans: Sequence[Span]) -> Call | None:
         return None
     talk = [message for message in asked if message.role != "system"] or asked
     last = max((n for n, m in enumerate(talk, 1) if m.role == "assistant"), default=0)
-    root = next(span for span in spans if span.parent_id is None)
     return Call(
         root.trace_id,
         root.start_ns,
@@ -136,7 +145,7 @@ class Joined:
         if found is None:
             found = _Run(call.trace_id)
             runs.append(found)
-        found.over = found.worked and call.finish_reason in _STOPPED
+        found.over = found.worked and call.finish_reason in OWN_STOP
         found.worked |= call.finish_reason in _ASKED
         found.ended_ns = call.end_ns
         self._of_process[call.process] = runs
@@ -149,25 +158,3 @@ def joined(calls: Iterable[Call]) -> dict[str, str]:
     # Of two that began at once, the one that knows less of the talk came first.
     ordered = sorted(calls, key=lambda call: (call.start_ns or 0, len(call.seen), call.trace_id))
     return {call.trace_id: found.run_of(call) for call in ordered}
-
-
-def grouped(spans: Iterable[Span], runs: Mapping[str, str] | None = None) -> dict[str, list[Span]]:
-    """Spans in memory by their run, in the order in which the runs came.
-
-    Args:
-        spans: With the events that belong to them.
-        runs: The runs of the traces that ``call_of`` tells of, as ``joined`` sorts them; left out:
-            as it sorts those that are here.
-    """
-    traces: dict[str, list[Span]] = {}
-    for span in spans:
-        traces.setdefault(span.trace_id, []).append(span)
-    if runs is None:
-        runs = joined(filter(None, map(call_of, traces.values())))
-    found: dict[str, list[Span]] = {}
-    for trace_id, members in traces.items():
-        links = [Link(span.span_id, span.parent_id, named_by(span)) for span in members]
-        of = runs_of(runs.get(trace_id, trace_id), links)
-        for span in members:
-            found.setdefault(of[span.span_id], []).append(span)
-    return found

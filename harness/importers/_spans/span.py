@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -67,6 +68,19 @@ class Span:
                 parts = (event.attributes.get(f"exception.{part}") for part in ("type", "message"))
                 return ": ".join(str(part) for part in parts if part) or "exception"
         return str(self.attributes.get("error.type") or "error")
+
+
+def in_order(events: Iterable[Event]) -> list[Event]:
+    """Events by their time; one without stands behind its predecessor.
+
+    A backend may give back the newest first, and messages are told apart by their order only.
+    """
+    last = 0
+    keyed: list[tuple[int, Event]] = []
+    for event in events:
+        last = event.at_ns or last
+        keyed.append((last, event))
+    return [event for _, event in sorted(keyed, key=lambda item: item[0])]
 
 
 def plain(kept: Span | Event) -> dict[str, Any]:

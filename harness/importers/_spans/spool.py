@@ -8,9 +8,11 @@ grow with the file.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 from harness.errors import ImportFormatError
 from harness.importers._spans import own as _own
@@ -18,7 +20,7 @@ from harness.importers._spans.conversations import Link, named_by, runs_of
 from harness.importers._spans.dialects import kind_of
 from harness.importers._spans.otlp import SpanEvent
 from harness.importers._spans.rootless import Joined, call_of
-from harness.importers._spans.span import Event, Span, plain
+from harness.importers._spans.span import Event, Span, in_order, plain
 
 #: Largest run that is put together in memory, in bytes of its spans as JSON.
 MAX_RUN_BYTES = 96 * 2**20
@@ -28,13 +30,13 @@ PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE span (
     trace TEXT, id TEXT, parent TEXT, ranked INTEGER, named TEXT, run TEXT,
-    start INTEGER, size INTEGER, kind TEXT, body INTEGER,
+    start INTEGER, size INTEGER, kind TEXT, body INTEGER, file INTEGER,
     PRIMARY KEY (trace, id)
 ) WITHOUT ROWID;
 CREATE TABLE body (id INTEGER PRIMARY KEY, text TEXT);
 CREATE TABLE event (trace TEXT, span TEXT, text TEXT);
 """
-_ADD = "INSERT OR IGNORE INTO span VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD = "INSERT OR IGNORE INTO span VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 #: Traces that may be a model call only; what else they need is told by reading them.
 _ROOTLESS = """
@@ -46,16 +48,23 @@ AND sum(parent IS NULL) = 1 AND sum(size) <= ?
 
 
 class Spool:
-    """Spans and events on the disk; the file has no name and goes with the connection."""
+    """Spans and events on the disk; the file has no name and goes with the connection.
+
+    Attributes:
+        path: Where what is added comes from, if that is to be known.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
         self._bodies = 0
         self.spans = 0
+        self.path: Path | None = None
+        self._paths: dict[Path, int] = {}
         self._sql.executescript(_TABLES)
 
     def add(self, spans: Iterable[Span]) -> None:
         """Keep spans; one that is there already (sent twice) is not kept again."""
+        file = None if self.path is None else self._paths.setdefault(self.path, len(self._paths))
         for span in spans:
             kind = kind_of(span)
             # Of spans that tell nothing of an agent only their place in the trace is needed.
@@ -64,7 +73,7 @@ class Spool:
             self._bodies += 1
             rank, name = named_by(span) or (None, None)
             row = (span.trace_id, span.span_id, span.parent_id, rank, name, span.trace_id)
-            about = (span.start_ns or 0, len(text), kind, self._bodies)
+            about = (span.start_ns or 0, len(text), kind, self._bodies, file)
             if self._sql.execute(_ADD, row + about).rowcount:
                 self._sql.execute("INSERT INTO body VALUES (?, ?)", (self._bodies, text))
                 self.spans += 1
@@ -89,6 +98,14 @@ class Spool:
         """The spans of one run, by their start, with their events."""
         return self._spans("run", name)
 
+    def path_of(self, name: str) -> Path | None:
+        """Where the spans of a run come from, or the folder of all; ``None``: nobody told."""
+        if len(self._paths) < 2:
+            return next(iter(self._paths), None)
+        rows = self._sql.execute("SELECT DISTINCT file FROM span WHERE run = ?", (name,))
+        files = {file for (file,) in rows}
+        return common([path for path, number in self._paths.items() if number in files])
+
     def _spans(self, column: str, name: str) -> list[Span]:
         rows = self._sql.execute(
             "SELECT text FROM span JOIN body ON body = body.id "
@@ -101,7 +118,8 @@ class Spool:
                 "SELECT text FROM event WHERE trace = ? AND span = ? ORDER BY rowid",
                 (span.trace_id, span.span_id),
             )
-            span.events += [Event(**json.loads(text)) for (text,) in events]
+            if apart := [Event(**json.loads(text)) for (text,) in events]:
+                span.events = in_order([*span.events, *apart])
         return found
 
     def _join(self) -> None:
@@ -126,6 +144,13 @@ class Spool:
             ]
             changed += [(run, trace, own) for own, run in runs_of(trace, links).items()]
         return changed
+
+
+def common(paths: Sequence[Path]) -> Path | None:
+    """The path itself where there is one, the folder that all are in where there are several."""
+    if len(paths) < 2:
+        return next(iter(paths), None)
+    return Path(os.path.commonpath([path.parent.absolute() for path in paths]))
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from harness.importers._spans.dialects import node_from
 from harness.importers._spans.dump import dumped
 from harness.importers._spans.endings import ending_of
 from harness.importers._spans.node import Node, Told
+from harness.importers._spans.parted import RULE as PARTED
+from harness.importers._spans.parted import part_name, parted
 from harness.importers._spans.span import Span
 from harness.importers._spans.spool import MAX_RUN_BYTES, Spool
 
@@ -27,7 +29,7 @@ LACKS: tuple[str, ...] = (
     "time between spans (what the framework itself took)",
 )
 TOKENS = _counts.RULE
-ITERATION = f"{_conversations.RULE} {_tree.ITERATION}"
+ITERATION = f"{_conversations.RULE} {PARTED}{_tree.ITERATION}"
 EXIT_REASON = (
     "Explicit error where the outermost span around the last model call failed, or the outermost "
     "agent's run; explicit max_iterations where that error says that LangGraph's recursion limit "
@@ -97,18 +99,18 @@ def recordings_in(
     seen: dict[str, int] = {}
     found = False
     for name, size, count in kept.runs():
-        place = Place(path, f"run {shown(name)}")
+        place = Place(kept.path_of(name) or path, f"run {shown(name)}")
         with intake.record(place):
             if size > MAX_RUN_BYTES:
                 raise place.error(
                     f"its {count} spans hold {size} bytes; at most {MAX_RUN_BYTES} are read"
                 )
-            spans = kept.run(name)
-            recording = recording_of(spans, name, place, source=source)
-            if recording is not None:
-                found = True
-                intake.raw = {"run": name, "spans": [dumped(span) for span in spans]}
-                yield {**recording, "id": unique(recording["id"], seen)}
+            for number, spans in enumerate(parted(kept.run(name)), 1):
+                recording = recording_of(spans, part_name(name, number), place, source=source)
+                if recording is not None:
+                    found = True
+                    intake.raw = {"run": name, "spans": [dumped(span) for span in spans]}
+                    yield {**recording, "id": unique(recording["id"], seen)}
     if not found and not intake.broken:
         raise Place(path, "all traces").error(f"none of the {kept.spans} spans is {wanted}")
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.importers._base import Place
-from harness.importers._messages import Message, Result, message_from
-from harness.importers._spans.graph import Graph, canonical, said, took
+from harness.importers._finish import is_own_stop
+from harness.importers._messages import Message, message_from
+from harness.importers._spans.graph import Graph, said, took
 from harness.importers._spans.node import Kind, Node, Told
+from harness.importers._spans.pairing import Open, Pairing
 from harness.importers._turns import settle
 
 __all__ = ["ITERATION", "Kind", "Node", "Told", "told"]
@@ -21,9 +23,11 @@ __all__ = ["ITERATION", "Kind", "Node", "Told", "told"]
 #: The rule, in words for ``ITERATION``.
 ITERATION = (
     "One model call, in order of its start; a call that wraps another one is not counted. "
-    "Executions after it are the results of the calls it asked for (by call id, else name and "
-    "arguments, else name); one that no reply asked for is a call of the step before it. Results "
-    "that no span holds come from what the next model call was given. A user message that is new "
+    "Executions after it are the results of the calls it asked for (by call id, else name; of "
+    "several the nearest in the tree, then by arguments; never of another agent that runs at the "
+    "same time); one that no reply asked for is a call of the step before it. Results that no span "
+    "holds come from what the next model call was given (by call id, else name; where no call has "
+    "the id, in order). A user message that is new "
     "since the conversation's previous call is the 'user' of the step; of a conversation that "
     "begins within a run (a sub-agent, a planner) none is. Agents within agents are one sequence "
     "(tag sub-agents)."
@@ -31,19 +35,6 @@ ITERATION = (
 
 #: How a framework that knows no tool messages begins a result.
 _OBSERVATION = "Observation:"
-#: Finish reasons by which a model ends by itself; ``None`` where the source has none.
-_OWN_STOP = frozenset({None, "stop", "end_turn", "stop_sequence", "completed", "complete"})
-
-
-@dataclass(slots=True)
-class _Open:
-    """A call, and what of it is still to come."""
-
-    call_id: str | None
-    call: dict[str, Any]
-    step: int
-    opening: str | None = None
-    executed: bool = False
 
 
 @dataclass(slots=True)
@@ -53,7 +44,9 @@ class _Run:
     place: Place
     graph: Graph
     steps: list[dict[str, Any]] = field(default_factory=list)
-    open: list[_Open] = field(default_factory=list)
+    pairing: Pairing = field(init=False)
+    #: The model call of each step.
+    asking: list[Node] = field(default_factory=list)
     #: User messages so far, by the conversation's first.
     heard: dict[str, Counter[str]] = field(default_factory=dict)
     roots: set[str] = field(default_factory=set)
@@ -61,6 +54,9 @@ class _Run:
     early: list[dict[str, Any]] = field(default_factory=list)
     goal: str | None = None
     done_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        self.pairing = Pairing(self.graph)
 
 
 def told(place: Place, nodes: Sequence[Node]) -> Told:
@@ -102,9 +98,9 @@ def _reply(run: _Run, node: Node) -> None:
     ]
     message = said(run.place, node)
     step: dict[str, Any] = {}
-    _results(run, asked)
-    person, framework = _new_words(run, node, asked)
     opening = next(_words(asked), None)
+    run.pairing.answer(node, opening, asked)
+    person, framework = _new_words(run, node, asked)
     if framework and not _observed(run, framework, opening):
         step["nudge"] = "\n\n".join(framework)
     if person:
@@ -122,30 +118,18 @@ def _reply(run: _Run, node: Node) -> None:
     if reply:
         step["reply"] = reply
     number = len(run.steps)
-    run.open = [waiting for waiting in run.open if _pending(waiting)]
-    run.open += [_Open(call_id, call, number, opening) for call_id, call in message.calls]
+    run.pairing.add([Open(own, call, number, node, opening) for own, call in message.calls])
     if calls := run.early + [call for _, call in message.calls]:
         step["calls"] = calls
     run.early = []
     run.steps.append(step)
+    run.asking.append(node)
     _until(run, node)
-
-
-def _pending(waiting: _Open) -> bool:
-    return "result" not in waiting.call
 
 
 def _execute(run: _Run, node: Node) -> None:
     """A tool's execution as the result of its call."""
-    found = _asked(run, node)
-    if found is None:
-        call: dict[str, Any] = {"tool": node.tool or node.name}
-        found = _Open(node.call_id, call, len(run.steps) - 1)
-        if run.steps:
-            run.steps[-1].setdefault("calls", []).append(call)
-        else:
-            run.early.append(call)
-        run.open.append(found)
+    found = run.pairing.asked(node) or _unasked(run, node)
     found.executed = True
     call = found.call
     if node.args not in (None, {}):
@@ -163,43 +147,19 @@ def _execute(run: _Run, node: Node) -> None:
     _until(run, node)
 
 
-def _asked(run: _Run, node: Node) -> _Open | None:
-    """The call that an execution carries out: of the newest step that has one."""
-    free = [waiting for waiting in reversed(run.open) if not waiting.executed]
-    if node.call_id is not None:
-        named = [waiting for waiting in free if waiting.call_id == node.call_id]
-        if named:
-            return named[0]
-        # An id that no reply knows may be the framework's own.
-    of_tool = [w for w in free if node.tool is None or w.call["tool"] == node.tool]
-    if not of_tool:
-        return None
-    newest = [w for w in reversed(of_tool) if w.step == of_tool[0].step]
-    return next((w for w in newest if _same_args(w.call.get("args"), node.args)), newest[0])
-
-
-def _same_args(asked: Any, executed: Any) -> bool:
-    # LangChain writes a tool's input as Python does.
-    alike = isinstance(executed, str) and executed == str(asked)
-    return alike or canonical(asked or {}) == canonical(executed or {})
-
-
-def _results(run: _Run, asked: list[Message]) -> None:
-    """Give results that a model call was told to calls that no execution has answered."""
-    for message in reversed(asked):
-        for result in reversed(message.results):
-            _give(run, result)
-
-
-def _give(run: _Run, result: Result) -> None:
-    # Ids recur within a run, so a result belongs to the newest call.
-    waiting = [w for w in reversed(run.open) if _pending(w)]
-    if result.call_id is not None:
-        waiting = [w for w in waiting if w.call_id == result.call_id]
-    elif result.tool is not None:
-        waiting = [w for w in waiting if w.call["tool"] == result.tool]
-    if waiting:
-        settle(waiting[0].call, result)
+def _unasked(run: _Run, node: Node) -> Open:
+    """An execution that no reply asked for, as a call of the step before it."""
+    call: dict[str, Any] = {"tool": node.tool or node.name}
+    newest = range(len(run.steps) - 1, -1, -1)
+    own = (at for at in newest if not run.graph.apart(run.asking[at], node))
+    at = next(own, len(run.steps) - 1)
+    if run.steps:
+        run.steps[at].setdefault("calls", []).append(call)
+    else:
+        run.early.append(call)
+    found = Open(node.call_id, call, at, node)
+    run.pairing.open.append(found)
+    return found
 
 
 def _words(asked: list[Message]) -> Iterator[str]:
@@ -241,12 +201,9 @@ def _beyond(words: list[str], known: Counter[str]) -> Iterator[str]:
 
 def _observed(run: _Run, framework: list[str], opening: str | None) -> bool:
     """Whether the words are the result of the one call that waits in the conversation."""
-    waiting = [w for w in run.open if _pending(w) and w.opening == opening]
-    if len(waiting) != 1 or len(framework) != 1:
+    if len(framework) != 1:
         return False
-    text = framework[0].removeprefix(_OBSERVATION).lstrip("\n")
-    settle(waiting[0].call, Result(None, None, text, failed=False))
-    return True
+    return run.pairing.observe(opening, framework[0].removeprefix(_OBSERVATION).lstrip("\n"))
 
 
 def _idle(run: _Run, node: Node, step: dict[str, Any]) -> None:
@@ -269,8 +226,7 @@ def _finished(node: Node, step: dict[str, Any]) -> bool:
     reply = step.get("reply", {})
     reason = reply.get("finish_reason")
     answered = bool(reply.get("text")) or reason is not None
-    own = (reason.lower() if reason else None) in _OWN_STOP
-    return answered and own and "error" not in reply and not step.get("calls")
+    return answered and is_own_stop(reason) and "error" not in reply and not step.get("calls")
 
 
 def _tags(graph: Graph) -> list[str]:
