@@ -38,3 +38,10 @@ def browser() -> Iterator[Any]:
         opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a case that is named by an address: each worker would know it by another name."""
+    for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid}: give this case an id")

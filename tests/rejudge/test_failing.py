@@ -155,7 +155,9 @@ class Later:
         return 0.5
 
 
-@pytest.mark.parametrize("function", [soon, functools.partial(soon), Later()], ids=str)
+@pytest.mark.parametrize(
+    "function", [soon, functools.partial(soon), Later()], ids=["function", "partial", "object"]
+)
 def test_an_asynchronous_function_is_refused(function: Callable[[Moment], Any]) -> None:
     with pytest.raises(HarnessError) as raised:
         FunctionJudge(function, "own.py:soon")
