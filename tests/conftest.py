@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import tempfile
@@ -43,5 +44,5 @@ def browser() -> Iterator[Any]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a case that is named by an address: each worker would know it by another name."""
     for item in items:
-        if " at 0x" in item.nodeid:
+        if re.search(r" at 0x[0-9a-f]{10,}", item.nodeid):
             raise pytest.UsageError(f"{item.nodeid}: give this case an id")
