@@ -70,6 +70,8 @@ def _words(tally: Tally, output: Path) -> Iterator[str]:
             f"recorded {counted(tally.episodes.total(), 'episode')}, "
             f"{counted(tally.recorded, 'call')}{retried} -> {output}; put together: {rules}"
         )
+    if tally.secrets:
+        yield f"{counted(tally.secrets, 'secret')} taken out of what was written"
     if tally.answered:
         yield f"answered {counted(tally.answered, 'call')} from {output}"
     yield from _listed("drift", "brought something else than recorded", tally.drifted)

@@ -4,11 +4,12 @@ The rules; the first that applies wins. A request goes on with an episode
 
 1. that the header ``x-harness-episode`` names (*header*);
 2. whose last request's messages begin its own (*prefix*; system messages left aside: work orders
-   change them). Of several: one whose reply it repeats, then the longest, then the newest. A
-   request that adds nothing goes on only after a failure, as a retry; after a reply it is a new
-   episode. After a reply that was left before its end it tells that the agent did not use what it
-   had got: that call has failed. Where the server keeps the history, the id of the reply before
-   tells the same;
+   change them). Of several: one whose reply it repeats, then the longest, then one with the same
+   system prompt, tools, model and settings, then with the first two of them, then the newest. A
+   request that adds nothing goes on only after a failure, as a retry, if system prompt and tools
+   are the same; after a reply it is a new episode. After a reply that was left before its end it
+   tells, if model and settings are the same, too, that the agent did not use what it had got: that
+   call has failed. Where the server keeps the history, the id of the reply before tells the same;
 3. else, where the agent has shortened its history: whose last reply asked for a call of which it
    brings the result, if the call's id tells one episode from all others;
 4. else, where an idle time is set: the newest one, if that had a call no longer ago (*idle*). An
@@ -25,20 +26,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from harness.conversation.episode import CUT, Asked, Conversation, Failed, Rule, step_of
-from harness.conversation.messages import (
-    goal_of,
-    newest,
-    print_of,
-    said_in,
-    talk_of,
-    text_of,
-    tool_names,
+from harness.conversation.episode import (
+    CUT,
+    Asked,
+    Conversation,
+    Failed,
+    Framing,
+    Rule,
+    step_of,
 )
+from harness.conversation.messages import goal_of, newest, print_of, said_in, text_of, tool_names
+from harness.conversation.request import Request
 from harness.matching import Known
 from harness.openai_llm import Answer
 
-__all__ = ["Asked", "Conversation", "Conversations", "Rule"]
+__all__ = ["Asked", "Conversation", "Conversations", "Framing", "Rule"]
+
+#: The messages of a request and what it says beside them.
+_Sent = tuple[tuple[str, ...], Framing]
 
 
 class Conversations:
@@ -69,10 +74,16 @@ class Conversations:
         self.all: list[Conversation] = []
         self._known: Known[Conversation] = Known()
         #: Episodes whose last reply was left before its end, by their last request.
-        self._left: dict[tuple[str, ...], Conversation] = {}
+        self._left: dict[_Sent, dict[Conversation, None]] = {}
 
     def begin(
-        self, body: Mapping[str, Any], *, retry: bool, now_ms: int, episode: str | None = None
+        self,
+        body: Mapping[str, Any],
+        *,
+        retry: bool,
+        now_ms: int,
+        framing: Framing,
+        episode: str | None = None,
     ) -> Asked:
         """Find where a request belongs, and take the results that it brings.
 
@@ -81,28 +92,25 @@ class Conversations:
                 where the server keeps the history.
             retry: The client repeats a request by itself; the agent does not know.
             now_ms: When it was sent.
+            framing: What it says beside its messages.
             episode: The episode that its header names.
         """
-        talk = talk_of(body)
-        seen = tuple(print_of(message) for message in talk)
+        request = Request.of(body, framing, now_ms)
         if episode is not None:
             found = next((c for c in reversed(self.all) if c.title == episode), None)
         else:
-            found = self._of_reply(body.get("previous")) or self._left.get(seen)
-            found = found or self._find(seen, talk, now_ms) or self._latest(now_ms)
+            found = self._of_reply(request) or self._of_left(request)
+            found = found or self._find(request) or self._latest(now_ms)
         if found is None:
-            found = self._new(talk, episode)
+            found = self._new(request.talk, episode)
         if found.cut:
-            self._left.pop(found.seen, None)
-            if self._repeats(found, seen, body.get("previous")):
+            self._settle(found)
+            if request.repeats(found) and request.may_repeat(found):
                 found.disuse()
-            found.cut = False
-        kept = bool(body.get("previous")) and found.reply_id == body["previous"]
-        if kept:
-            before = found.seen[: -len(seen)] if found.failed else (*found.seen, found.echo or "")
-            seen = (*before, *seen)
-        asked = self._on(found, seen, talk, Asked(found, now_ms, joined=not kept), retry=retry)
-        found.seen, found.asked, found.in_flight = seen, asked, True
+        request, kept = request.within(found)
+        asked = self._on(found, request, Asked(found, now_ms, joined=not kept), retry=retry)
+        found.seen, found.framing = request.seen, framing
+        found.asked, found.in_flight = asked, True
         self._known.drop(found)
         names = tool_names(body)
         if names:
@@ -124,13 +132,23 @@ class Conversations:
         found.add(answer, step_of(asked, answer, self._said, now_ms))
         found.echo = None if answer.message is None else print_of(answer.message)
         found.failed = reply.error is not None
-        found.cut = not found.failed and reply.finish_reason == CUT
+        self._settle(found)
         if not found.failed:
             found.earlier_id, found.reply_id = found.reply_id, reply_id
-        if found.cut:
-            self._left[found.seen] = found
+        if not found.failed and reply.finish_reason == CUT:
+            found.cut = True
+            self._left.setdefault((found.seen, found.framing), {})[found] = None
         found.ended_ms, found.in_flight = now_ms, False
         self._known.put(found, found.seen)
+
+    def _settle(self, found: Conversation) -> None:
+        """The last reply of an episode was not left, or no longer counts as the last."""
+        found.cut = False
+        sent = found.seen, found.framing
+        left = self._left.get(sent, {})
+        left.pop(found, None)
+        if not left:
+            self._left.pop(sent, None)
 
     def _new(self, talk: Sequence[Mapping[str, Any]], episode: str | None) -> Conversation:
         rule: Rule = "prefix" if self._idle_ms is None else "idle"
@@ -143,23 +161,48 @@ class Conversations:
         self.all.append(found)
         return found
 
-    def _of_reply(self, previous: str | None) -> Conversation | None:
-        if not previous:
+    def _of_reply(self, request: Request) -> Conversation | None:
+        """The episode whose reply a request names."""
+        if request.previous is None:
             return None
-        return next((c for c in reversed(self.all) if previous in c.ids), None)
+        named = (each for each in reversed(self.all) if request.previous in each.ids)
+        return next((each for each in named if self._may(each, request)), None)
 
-    @staticmethod
-    def _repeats(found: Conversation, seen: tuple[str, ...], previous: str | None) -> bool:
-        """Whether a request is the last one again."""
-        if previous:
-            return found.earlier_id == previous and found.seen[-len(seen) :] == seen
-        return found.seen == seen
+    def _of_left(self, request: Request) -> Conversation | None:
+        """The episode whose last reply was left, where a request is the same again."""
+        if request.previous is not None:
+            return None
+        left = self._left.get((request.seen, request.framing), {})
+        return next((each for each in reversed(left) if self._may(each, request)), None)
 
-    def _find(
-        self, seen: tuple[str, ...], talk: Sequence[Mapping[str, Any]], now_ms: int
-    ) -> Conversation | None:
-        brought = {str(m["tool_call_id"]) for m in newest(talk) if m.get("tool_call_id")}
-        return self._known.find(seen, brought, lambda each: not self._over(each, now_ms))
+    def _find(self, request: Request) -> Conversation | None:
+        """The episode that a request goes on with; of equals one that says the same beside it."""
+
+        def may(each: Conversation) -> bool:
+            return self._may(each, request)
+
+        def same_role(each: Conversation) -> bool:
+            return each.framing.role == request.framing.role and may(each)
+
+        def same(each: Conversation) -> bool:
+            return each.framing == request.framing and may(each)
+
+        found: Conversation | None = None
+        for can in (may, same_role, same):
+            if found is not None and found.framing == request.framing:
+                break
+            other = self._known.find(request.seen, request.brought, can)
+            if other is None:
+                break
+            if found is None or request.fits(other) >= request.fits(found):
+                found = other
+        return found
+
+    def _may(self, each: Conversation, request: Request) -> bool:
+        """Whether an episode may go on with a request at all."""
+        if self._over(each, request.now_ms):
+            return False
+        return not request.repeats(each) or request.may_repeat(each)
 
     def _over(self, each: Conversation, now_ms: int) -> bool:
         return self._idle_ms is not None and now_ms - each.ended_ms > self._idle_ms
@@ -171,24 +214,16 @@ class Conversations:
         last = max(self.all, key=lambda each: each.ended_ms)
         return None if last.in_flight or self._over(last, now_ms) else last
 
-    def _on(
-        self,
-        found: Conversation,
-        seen: tuple[str, ...],
-        talk: Sequence[Mapping[str, Any]],
-        asked: Asked,
-        *,
-        retry: bool,
-    ) -> Asked:
+    def _on(self, found: Conversation, request: Request, asked: Asked, *, retry: bool) -> Asked:
         """Go on with an episode, or begin it."""
-        if found.failed and found.seen == seen:
-            if retry and found.asked is not None:
+        if found.failed and found.seen == request.seen and request.may_repeat(found):
+            if retry and found.asked is not None and found.framing == request.framing:
                 # Seen from the agent it is one call that took longer.
                 found.steps.pop()
                 found.changed = min(found.changed, len(found.steps))
                 return found.asked
             return replace(asked, idle_ms=max(0, asked.began_ms - found.ended_ms))
-        return self._arrive(found, talk, asked)
+        return self._arrive(found, request.talk, asked)
 
     def _arrive(
         self, found: Conversation, talk: Sequence[Mapping[str, Any]], asked: Asked

@@ -25,6 +25,19 @@ UNUSED = "left before its end, and asked for again"
 CallKey = tuple[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """What a request says beside its conversation, as hashes.
+
+    Attributes:
+        role: System prompt and tools, which tell one agent from another.
+        whole: These, the model and the settings.
+    """
+
+    role: str = ""
+    whole: str = ""
+
+
 def keys(ids: Iterable[str]) -> list[CallKey]:
     """Ids with a number for each time that they occur; some servers give all calls the same."""
     counted: dict[str, int] = {}
@@ -52,6 +65,7 @@ class Conversation:
         changed: Steps from this one on have changed since they were last written.
         asked: Its last request, as the agent made it.
         cut: The agent stopped reading the last reply.
+        framing: What its last request said beside its messages.
     """
 
     id: str
@@ -73,6 +87,7 @@ class Conversation:
     changed: int = 0
     asked: Asked | None = None
     cut: bool = False
+    framing: Framing = Framing()
 
     @property
     def ids(self) -> tuple[str | None, ...]:

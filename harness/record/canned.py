@@ -9,8 +9,9 @@ from typing import Any
 
 from harness.openai_llm import Answer
 from harness.record.shelf import Place
+from harness.scenario import Step
 from harness.trace import Reply
-from harness.wire import Format, answer_from, as_json, error_in, said_from
+from harness.wire import Format, answer_from, as_json, error_from, error_in, said_from
 
 _STATUS = re.compile(r"HTTP ([45]\d\d): (.*)", re.DOTALL)
 #: What ``openai_llm.words`` makes of an exception.
@@ -75,8 +76,7 @@ def played(
     model = str(body.get("model") or "")
     recorded = place.step.reply
     said = said_from(place.step, place.episode.id, place.number, body)
-    status = _STATUS.fullmatch(recorded.error or "")
-    raised = _RAISED.match(recorded.error or "")
+    status, raised = _before(place.step, streamed=bool(body.get("stream")))
     if status or raised:
         answer = Answer(Reply("actor", "", model, error=recorded.error))
         if status:
@@ -94,3 +94,15 @@ def played(
             data["id"],
         )
     return Canned(200, "application/json", as_json(form.body(said)).encode()), answer, data["id"]
+
+
+def _before(step: Step, *, streamed: bool) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+    """Whether a call failed before any of a reply came: by a status, or by an exception.
+
+    An error in the middle of a stream may begin with the same words. A part of the reply stands
+    before it, or it has marks, which no exception has.
+    """
+    error = step.reply.error or ""
+    if streamed and (step.reply.text or step.calls):
+        return None, None
+    return _STATUS.fullmatch(error), None if error_from(error)[1] else _RAISED.match(error)

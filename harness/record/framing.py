@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from harness.conversation import Framing
 from harness.conversation.messages import SYSTEM, text_of
 from harness.fingerprint import digest
 from harness.redact import Redactor, same
@@ -40,6 +41,12 @@ def request_hash(body: Mapping[str, Any], request: Mapping[str, Any], redactor: 
         "settings": {name: body[name] for name in _SETTINGS if body.get(name) is not None},
     }
     return " ".join(f"{name}:{_hash(part, redactor)}" for name, part in parts.items())
+
+
+def framing_of(hashes: str) -> Framing:
+    """What tells whether two requests are one agent's, of what ``request_hash`` makes."""
+    parts = _parts(hashes)
+    return Framing(f"{parts['system']} {parts['tools']}", hashes)
 
 
 def _hash(part: Any, redactor: Redactor) -> str:

@@ -19,10 +19,11 @@ from harness.errors import HarnessError, choices
 from harness.openai_llm import Answer, words
 from harness.record.canned import MISSED, Canned, failure, models, played
 from harness.record.exchange import Exchange
-from harness.record.framing import request_hash
+from harness.record.framing import framing_of, request_hash
 from harness.record.shelf import Shelf
 from harness.record.tally import Tally
 from harness.redact import Redactor
+from harness.secretrules import PLACEHOLDER
 from harness.text import mended
 from harness.trace import Reply
 from harness.wire import Format, as_json, format_of
@@ -111,6 +112,7 @@ class Recorder:
         self._encoded: dict[Conversation, list[str]] = {}
         #: Calls that are lost for good, and those that wait for a file that can be written again.
         self._gone = self._waiting = 0
+        self._removed: set[str] = set()
         self._lock = threading.Lock()
 
     def begin(
@@ -186,6 +188,7 @@ class Recorder:
             retry=headers.get("x-stainless-retry-count", "0") != "0",
             now_ms=self._clock.now_ms(),
             episode=headers.get(HEADER) or None,
+            framing=framing_of(hashed),
         )
         found = asked.conversation
         known = None if self._shelf is None else self._play(self._shelf, form, asked, body, hashed)
@@ -245,16 +248,26 @@ class Recorder:
                 _log.warning("recorder: calls of %s are not recorded", self._redactor.text(path))
         return None
 
+    def _clean(self, value: dict[str, Any]) -> str:
+        """A part of an episode as it is written."""
+        before = self._redactor.removed
+        text = as_json(self._redactor.value(value))
+        if self._redactor.removed > before:
+            # Equal secrets have equal placeholders; a result is written again with its step.
+            self._removed.update(PLACEHOLDER.findall(text))
+            self.tally.secrets = len(self._removed)
+        return text
+
     def _write(self, found: Conversation, *, ended: int = 0) -> None:
         """Bring the file up to date, now or, where it cannot be written, with the next call."""
         steps = self._encoded.setdefault(found, [])
         kept = min(found.changed, len(steps), len(found.steps))
         fresh = found.steps[kept:]
-        steps[kept:] = [as_json(self._redactor.value(step)) for step in fresh]
+        steps[kept:] = map(self._clean, fresh)
         found.changed = len(found.steps)
         if not steps:
             return
-        head = as_json(self._redactor.value(found.head()))
+        head = self._clean(found.head())
         self._waiting += ended
         try:
             self._file.put(found.id, f'{head[:-1]},"steps":[{",".join(steps)}]}}')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from itertools import takewhile
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from harness.conversation import Asked, Conversation
 from harness.files import load
+from harness.record.alike import Alike
 from harness.record.framing import changed
-from harness.redact import same
 from harness.scenario import Scenario, Step
 
 #: So much of a text is shown or compared where two differ.
@@ -51,7 +51,7 @@ class Shelf:
 
     def __init__(self, path: Path, clean: Callable[[str], str]) -> None:
         self._path = path
-        self._clean = clean
+        self._alike = Alike(clean)
         self._all = list(load([path]))
         in_order = [each for each in self._all if "grouped:idle" in each.tags]
         self._free = [each for each in self._all if "grouped:idle" not in each.tags]
@@ -93,16 +93,22 @@ class Shelf:
 
     def _take(self, found: Conversation, hashed: str) -> Scenario | None:
         if found.title is not None:
-            fit = [each for each in self._free if found.title in (each.title, each.id)]
+            fit = self._named(self._free, found.title)
         else:
-            goal = self._told(found.goal)
-            fit = [each for each in self._free if same(each.goal).strip() == goal]
+            goals = [each.goal for each in self._free]
+            fit = [self._free[at] for at in self._alike.among(goals, found.goal)]
         if not fit:
             return None
         # Agents with one task tell themselves apart by what else they say. Of equals the first.
         best = min(fit, key=lambda each: len(changed(_first_hash(each), hashed)))
         self._free = [each for each in self._free if each is not best]
         return best
+
+    def _named(self, episodes: Sequence[Scenario], title: str) -> list[Scenario]:
+        """Those with a title, or with an id."""
+        names = [name for each in episodes for name in (each.title, each.id)]
+        found = dict.fromkeys(at // 2 for at in self._alike.among(names, title))
+        return [episodes[at] for at in found]
 
     def drift(self, asked: Asked, place: Place, hashed: str) -> str | None:
         """How a request differs from the recorded one, in words; ``None`` where it does not.
@@ -113,21 +119,20 @@ class Shelf:
             hashed: What else it says (``harness.record.framing``).
         """
         before = place.episode.steps[place.number - 2].calls if place.number > 1 else []
-        recorded = sorted(same(call.result) for call in before if call.result is not None)
-        brought = sorted(self._told(text) for text in asked.results)
+        results = [call.result for call in before if call.result is not None]
         where = f"{place.episode.id}: request {place.number}"
-        for old, new in zip(recorded, brought, strict=False):
-            if old.strip() != new:
-                return f"{where}: a tool's result differs {_difference(old, new)}"
-        if len(recorded) != len(brought):
-            return f"{where}: brings {len(brought)} results, recorded are {len(recorded)}"
-        old = same(place.step.user or place.step.nudge or "").strip()
-        new = self._told(asked.user or "")
+        odd, brought = self._alike.odd(results, asked.results)
+        if odd and brought:
+            return f"{where}: a tool's result differs {_difference(odd[0], brought[0])}"
+        if len(results) != len(asked.results):
+            return f"{where}: brings {len(asked.results)} results, recorded are {len(results)}"
+        old, new = place.step.user or place.step.nudge or "", asked.user or ""
         if not asked.conversation.steps and not asked.user:
             # What begins a conversation is its goal, wherever it stands in the recording.
-            old, new = old or same(place.episode.goal).strip(), self._told(asked.conversation.goal)
-        if old != new:
-            return f"{where}: what was said differs {_difference(old, new)}"
+            old, new = old.strip() or place.episode.goal, asked.conversation.goal
+        if not self._alike.equal(old, new):
+            told = _difference(self._alike.told(old), self._alike.told(new))
+            return f"{where}: what was said differs {told}"
         other = changed(place.step.reply.request_hash, hashed)
         return f"{where}: other than recorded: {', '.join(other)}" if other else None
 
@@ -141,14 +146,17 @@ class Shelf:
             )
         if found.title is not None:
             names = [each.title or each.id for each in self._all]
-            return self._nearest(f"episode {found.title!r}", found.title, names)
-        goals = [same(each.goal).strip() for each in self._all]
-        return self._nearest("an episode with this goal", self._told(found.goal), goals)
+            what = f"episode {self._alike.told(found.title)!r}"
+            return self._nearest(what, found.title, names)
+        goals = [each.goal for each in self._all]
+        return self._nearest("an episode with this goal", found.goal, goals)
 
-    def _nearest(self, what: str, wanted: str, names: list[str]) -> str:
+    def _nearest(self, what: str, asked: str, recorded: list[str]) -> str:
         where = f"recording {self._path}:"
-        if wanted in names:
-            return f"{where} holds {what} {names.count(wanted)} times, and all are played"
+        same = len(self._alike.among(recorded, asked))
+        if same:
+            return f"{where} holds {what} {same} times, and all are played"
+        wanted, names = self._alike.told(asked), [self._alike.told(each) for each in recorded]
         short = {name[:_COMPARED]: number for number, name in reversed(list(enumerate(names)))}
         near = get_close_matches(wanted[:_COMPARED], short, n=1, cutoff=0)
         if not near:
@@ -158,9 +166,6 @@ class Shelf:
         return (
             f"{where} does not hold {what}; nearest is {self._all[number].id}, which differs {told}"
         )
-
-    def _told(self, text: str) -> str:
-        return same(self._clean(text)).strip()
 
 
 def _first_hash(episode: Scenario) -> str | None:

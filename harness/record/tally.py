@@ -23,6 +23,7 @@ class Tally:
         others: Requests, as ``POST /v1/embeddings``, that are no model calls of a kind that is
             recorded, and were passed on.
         refused: The same in a replay, where they cannot be answered.
+        secrets: Secrets that were taken out of what was written, each once.
     """
 
     requests: int = 0
@@ -37,3 +38,4 @@ class Tally:
     cause: str | None = None
     others: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    secrets: int = 0

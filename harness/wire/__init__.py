@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from harness.wire.anthropic import MESSAGES
 from harness.wire.chat import CHAT, answer_from
-from harness.wire.errors import error_in, error_words
+from harness.wire.errors import error_from, error_in, error_words
 from harness.wire.form import Format, Said, as_json, events_in, said_from
 from harness.wire.responses import RESPONSES
 
@@ -17,6 +17,7 @@ __all__ = [
     "Said",
     "answer_from",
     "as_json",
+    "error_from",
     "error_in",
     "error_words",
     "events_in",

@@ -26,6 +26,8 @@ from harness.wire.form import (
 _KEPT = frozenset({"role", "name", "content", "refusal", "tool_calls", "function_call"})
 _CHOICES = "choices beyond the first"
 _REFUSAL = "refusal beside text"
+#: A call of a stream in the making, with the index that the server gave it.
+_Indexed = tuple[int, SaidCall]
 
 
 def answer_from(data: Mapping[str, Any], error: str | None, model: str) -> Answer:
@@ -131,7 +133,7 @@ def _left_in(choice: Mapping[str, Any], message: Mapping[str, Any]) -> Iterator[
 def _streamed(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     said: dict[str, str] = {"content": "", "refusal": ""}
-    calls: dict[int, SaidCall] = {}
+    calls: list[_Indexed] = []
     left: list[str] = []
     finish = None
     for each in events:
@@ -151,20 +153,42 @@ def _streamed(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     if said["refusal"] and not refused:
         left.append(_REFUSAL)
     text = said["refusal"] if refused else said["content"]
-    message = message_of(text, [calls[n] for n in sorted(calls)], refused=refused)
+    # As the server numbers them; those without a number where they came.
+    made = [call for _, call in sorted(calls, key=lambda each: each[0])]
+    message = message_of(text, made, refused=refused)
     return completion(message, finish, found, left)
 
 
-def _add(calls: dict[int, SaidCall], part: Mapping[str, Any]) -> None:
-    at = part.get("index") or 0
-    call = calls.get(at) or SaidCall("", "", "")
+def _add(calls: list[_Indexed], part: Mapping[str, Any]) -> None:
+    """Take in a part of a call: of one that is there, or of a new one."""
     inner = part.get("function") or part.get("custom") or {}
-    calls[at] = SaidCall(
+    at = _place(calls, part.get("index"), part.get("id"), named=bool(inner.get("name")))
+    if at == len(calls):
+        last = calls[-1][0] if calls else 0
+        calls.append((last if part.get("index") is None else part["index"], SaidCall("", "", "")))
+    index, call = calls[at]
+    made = SaidCall(
         part.get("id") or call.id,
         call.tool + (inner.get("name") or ""),
         call.arguments + (inner.get("arguments") or inner.get("input") or ""),
         call.custom or part.get("type") == "custom" or "custom" in part,
     )
+    calls[at] = (index, made)
+
+
+def _place(calls: list[_Indexed], index: int | None, call_id: str | None, *, named: bool) -> int:
+    """Where the call stands of which a part came; behind the last where it is a new one.
+
+    Some servers give all calls one index, or none: then the id tells. Others give each part another
+    id: a call begins only where its tool is named.
+    """
+    held = [at for at, (each, _) in enumerate(calls) if index in (None, each)]
+    known = [at for at in held if call_id and calls[at][1].id == call_id]
+    if known:
+        return known[-1]
+    if not held or (call_id and named and calls[held[-1]][1].id):
+        return len(calls)
+    return held[-1]
 
 
 def _function_call(said: Said) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ for path, body in (("/models", None), ("/embeddings", b"{}"), ("/files", None)):
 NONE: dict[str, Any] = {
     "exit_code": 0, "requests": 0, "calls": 0, "recorded": 0, "retried": 0, "answered": 0,
     "episodes": {}, "drifted": [], "missed": [], "lost": 0, "cause": None, "others": {},
-    "refused": {},
+    "refused": {}, "secrets": 0,
 }  # fmt: skip
 ALONE = "no model was asked: 3 requests came through the proxy, none of a kind that is recorded"
 
@@ -70,3 +70,16 @@ def test_a_program_that_does_not_wait_and_ends(here: Path) -> None:
         let.set()
     told = "recorded 1 episode, 1 call -> recording.jsonl; put together: 1 by shared history"
     assert (done.returncode, done.stderr) == (0, f"harness: {told}\n")
+
+
+def test_how_many_secrets_were_taken_out(here: Path) -> None:
+    """Each once, however often it is said or written again."""
+    said = f"Log in with {KEY}."
+    script = [say(f"With {KEY}?", *REPLIES[0]["calls"]), say("It is open.")]
+    told = ("recorded 1 episode, 2 calls -> recording.jsonl; put together: 1 by shared history",
+            "1 secret taken out of what was written")  # fmt: skip
+    with serving(*script) as server:
+        done = run("--", sys.executable, "-c", TALKS, said, OPENAI_BASE_URL=server.url,
+                   OPENAI_API_KEY=KEY)  # fmt: skip
+    assert done.stderr.splitlines() == [f"harness: {line}" for line in told]
+    assert KEY not in Path("recording.jsonl").read_text()

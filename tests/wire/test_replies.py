@@ -101,6 +101,30 @@ def test_a_reply_comes_back_as_it_was(
     assert after == before
 
 
+def _part(name: str | None, arguments: str, **more: Any) -> dict[str, Any]:
+    return {**more, "function": {"name": name, "arguments": arguments}}
+
+
+_AT, _DOOR = '{"at":', '"door"}'
+# Two calls in parts, as servers number them, or do not: by index, by id, by neither.
+PARTS: list[tuple[str, list[dict[str, Any]]]] = [
+    ("chat calls by index",
+     [_part("open", "", index=1, id="b"), _part("look", _AT, index=0, id="a"),
+      _part(None, "{}", index=1), _part(None, _DOOR, index=0)]),
+    ("chat calls of one index",
+     [_part("look", _AT, index=0, id="a"), _part(None, _DOOR, index=0),
+      _part("open", "{}", index=0, id="b")]),
+    ("chat calls without index",
+     [_part("look", _AT, id="a"), _part(None, _DOOR), _part("open", "{}", id="b")]),
+    ("chat calls without index, mixed",
+     [_part("look", _AT, id="a"), _part("open", "{", id="b"), _part(None, _DOOR, id="a"),
+      _part(None, "}", id="b")]),
+    ("chat calls with an id for each part",
+     [_part("look", _AT, index=0, id="a"), _part(None, _DOOR, index=0, id="a2"),
+      _part("open", "", index=1, id="b"), _part(None, "{}", index=1, id="b2")]),
+]  # fmt: skip
+
+
 # Name, route, the events of a reply, its recorded finish reason, text and calls.
 STREAMED: list[tuple[str, str, bytes, str | None, str, list[Any]]] = [
     ("chat refusal", CHAT, deltas({"role": "assistant", "content": "", "refusal": None},
@@ -111,6 +135,11 @@ STREAMED: list[tuple[str, str, bytes, str | None, str, list[Any]]] = [
             {"tool_calls": [{"index": 0, "custom": {"input": '{"a": '}}]},
             {"tool_calls": [{"index": 0, "custom": {"input": "1}"}}]}, finish="tool_calls"),
      "tool_calls", "", [("sql", '{"a": 1}')]),
+    *(
+        (name, CHAT, deltas(*({"tool_calls": [each]} for each in parts), finish="tool_calls"),
+         "tool_calls", "", [("look", {"at": "door"}), ("open", None)])
+        for name, parts in PARTS
+    ),
     ("chat function", CHAT, deltas({"function_call": {"name": "look", "arguments": ""}},
                                    {"function_call": {"arguments": '{"at":"door"}'}},
                                    finish="function_call"),

@@ -11,6 +11,7 @@ import pytest
 
 from harness.record import Recorder
 from harness.scenario import SCHEMA
+from harness.wire import events_in
 from harness.wire.errors import error_from, error_words
 from tests.openai_server import KEY
 from tests.wire.providers import (
@@ -102,6 +103,33 @@ def test_errors_within_a_stream(
     step, _ = record(path, route, body, stream=True)
     assert step.reply.error == words
     assert said in replay(path, route, stream=True).text
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "part"),
+    [
+        ({"message": "BadRequestError: too long", "code": 400},
+         'BadRequestError: too long {"code":400}', "a"),
+        ({"message": "BadRequestError: too long", "code": 400},
+         'BadRequestError: too long {"code":400}', ""),
+        ({"message": "ReadError: gone"}, "ReadError: gone", "a"),
+        ({"message": "HTTP 503: gone", "type": "server_error"},
+         'HTTP 503: gone {"type":"server_error"}', "a"),
+    ],
+)  # fmt: skip
+def test_an_error_within_a_stream_is_none_before_it(
+    tmp_path: Path, error: dict[str, Any], words: str, part: str
+) -> None:
+    """Whatever its words begin with: the part before it comes back, and then the error."""
+    path = tmp_path / "a.jsonl"
+    said = [{"choices": [{"index": 0, "delta": {"content": part}}]}] if part else []
+    step, _ = record(path, CHAT, events(*said, {"error": error}), stream=True)
+    assert (step.reply.text, step.reply.error) == (part, words)
+    answer = replay(path, CHAT, stream=True)
+    found = list(events_in(answer.text))
+    deltas = [c["delta"].get("content") or "" for e in found for c in e.get("choices") or ()]
+    assert (answer.status_code, "".join(deltas)) == (200, part)
+    assert found[-1]["error"]["message"] == error["message"]
 
 
 @pytest.mark.parametrize(
