@@ -13,29 +13,23 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote, quote_plus, unquote
 
+from harness.secretlooks import LONG, SHORT, counts, drawn, made_up, other_token
 from harness.secretrules import Names
 
-#: What stands under any name of a key counts from this length: words and ids are mostly shorter.
-LONG = 16
-#: What stands under the name of a password or token counts from this length, if it looks chosen
-#: or drawn at random (``_made_up``); what is shorter would be found inside other words.
-SHORT = 8
-#: In an address or a connection string: the password of ``scheme://user:password@host``.
-_IN_URL = re.compile(r"://[^\s/@:]*:([^\s/?#]+)@")
-_IN_PAIRS = re.compile(r"""([\w-]+)=["']?(?![$<{\[*%(])([^\s;&"']+)""")
-#: Made of nothing but what people put where a key is demanded and none is needed.
-_DUMMY = re.compile(
-    r"(?i)[^a-z]{0,4}(?:(?:password|passwd|pass|secret|token|key|api|sk|test|dummy|fake|example"
-    r"|sample|change|default|local|host|admin|root|user|guest|postgresql|postgres|mysql|mariadb"
-    r"|mongo|redis|your|my|me|no|none|not|needed|required|here|placeholder|ollama|lm|studio|x)"
-    r"[^a-z]{0,4})+"
+#: In an address: user and password of ``scheme://user:password@host``; either may be missing.
+_IN_URL = re.compile(r"://([^\s/@:]*)(?::([^\s/?#]*))?@")
+#: In a connection string: bare, in quotes or in braces.
+_IN_PAIRS = re.compile(
+    r"""([\w-]+)=(?:"([^"]*)"|'([^']*)'|\{([^{}]*)\}|(?![$<{\[*%(])([^\s;&"']+))"""
 )
-_WORDS = re.compile(r"(?:[-_. /]*(?:[A-Z]?[a-z]{2,}|[A-Z]{3,}))+")
-_FILE = re.compile(r"(?:[A-Za-z]:|~|\.{0,2})[/\\](?:[\w .-]+[/\\])*[\w .-]+\.\w{1,8}")
+#: What stands for no password behind a token.
+_NO_PASSWORD = ("", "x", "x-oauth-basic")
 #: The shell's working folders, which are no passwords.
 _FOLDERS = ("PWD", "OLDPWD")
 #: Names whose short values stand in other texts, too: a password that equals one is no secret.
-_NO_SECRET = re.compile(r"(?i)(?:^|_)(?:user(?:name)?|logname|login|host(?:name)?|db|database)$")
+_NO_SECRET = re.compile(
+    r"(?i)(?:^|_|^(?:pg|mysql))(?:user(?:name)?|logname|login|host(?:name)?|db|database)$"
+)
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _REST = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 
@@ -67,9 +61,11 @@ class KnownKeys:
         Args:
             named: Headers or the query of a request, or environment variables.
         """
-        no_secret = {v for name, v in named.items() if len(v) < LONG and _NO_SECRET.search(name)}
-        found = {word for name, value in named.items() for word in self._words(name, value)}
-        pieces = {word for name, value in named.items() for word in self._pieces(name, value)}
+        every = [each for name, value in named.items() for each in _with_members(name, value)]
+        no_secret = {v for name, v in every if len(v) < LONG and _NO_SECRET.search(name)}
+        no_secret |= {user for _, value in every for user in _users(value)}
+        found = {word for name, value in every for word in self._words(name, value)}
+        pieces = {word for name, value in every for word in self._pieces(name, value)}
         fresh = found - self._words_known - no_secret
         more = pieces - found - self._words_known - self._pieces_known
         if fresh or more:
@@ -84,20 +80,21 @@ class KnownKeys:
         """The secrets in a value."""
         least = self._least(name)
         if "cookie" not in name.lower() and "authorization" not in name.lower():
-            yield from (word for word in self._inside(value) if _counts(word, SHORT))
+            yield from (word for word in self._inside(value) if counts(word, SHORT))
             whole = [value.strip()]
         else:
             # Signatures and cookies may be new with every request; ``_pieces`` is enough.
             whole = [] if "," in value or ";" in value else _without_scheme(value)
         if least is not None:
-            yield from (word for word in whole if _counts(word, least))
+            yield from (word for word in whole if counts(word, least))
 
     def _least(self, name: str) -> int | None:
         """So long is a secret under a name; ``None`` if none stands there."""
         if name not in self._lengths:
-            if name in _FOLDERS:
+            short = (self._names.members, self._names.tokens, self._names.short)
+            if name in _FOLDERS or other_token(name):
                 self._lengths[name] = None
-            elif self._names.members.search(name) or self._names.short.search(name):
+            elif any(names.search(name) for names in short):
                 self._lengths[name] = SHORT
             else:
                 self._lengths[name] = LONG if self._names.long.search(name) else None
@@ -105,10 +102,10 @@ class KnownKeys:
 
     def _inside(self, value: str) -> Iterator[str]:
         """Passwords in an address or a connection string, under whatever name that stands."""
-        found = [match[1] for match in _IN_URL.finditer(value)] if "://" in value else []
-        if "=" in value:
-            pairs = _IN_PAIRS.finditer(value)
-            found += [match[2] for match in pairs if self._least(match[1]) == SHORT]
+        found = list(_of_addresses(value))
+        for name, double, single, braced, bare in _IN_PAIRS.findall(value) if "=" in value else ():
+            if self._least(name) == SHORT and (bare or made_up(double or single or braced)):
+                found.append(bare or double or single or braced)
         for word in found:
             yield from (word, unquote(word))
 
@@ -119,7 +116,7 @@ class KnownKeys:
                 # More than two words are a sentence; only a signature has its parts in one.
                 if "authorization" in name.lower() or len(part.split()) <= 2:
                     word = part.rpartition(" ")[2]
-                    yield from (w for w in (word, word.partition("=")[2]) if _counts(w, LONG))
+                    yield from (w for w in (word, word.partition("=")[2]) if counts(w, LONG))
 
     def within(self, text: str, folded: str) -> KnownKeys | None:
         """The same for parts of a text: with what is in it, ``None`` where nothing is."""
@@ -164,18 +161,38 @@ def _longest_first(known: list[str], *more: str) -> list[str]:
     return sorted({*known, *more}, key=lambda form: (-len(form), form))
 
 
-def _counts(word: str, least: int) -> bool:
-    """Whether a value is a secret and not a word that stands in other texts, too."""
-    if len(word) < least or _DUMMY.fullmatch(word) or _FILE.fullmatch(word):
-        return False
-    return len(word) >= LONG or _made_up(word)
+def _with_members(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """A named value, and where it is JSON, what stands in it, under its own names."""
+    yield name, value
+    if value.lstrip()[:1] not in ("{", "["):
+        return
+    try:
+        waiting = [(name, json.loads(value))]
+    except (ValueError, RecursionError):
+        return
+    while waiting:
+        key, item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += item.items()
+        elif isinstance(item, list):
+            waiting += ((key, each) for each in item)
+        elif isinstance(item, str):
+            yield key, item
 
 
-def _made_up(word: str) -> bool:
-    """Letters with digits or signs, or in a case that words do not have."""
-    letters = any(c.isalpha() for c in word)
-    others = any(not c.isalpha() and c not in "-_. /:" for c in word)
-    return letters and (others or not _WORDS.fullmatch(word))
+def _of_addresses(value: str) -> Iterator[str]:
+    """Passwords of addresses, and tokens that stand there as the user."""
+    for user, password in _IN_URL.findall(value) if "://" in value else ():
+        if password not in _NO_PASSWORD:
+            yield password
+        elif len(user) >= LONG and drawn(user):
+            yield user
+
+
+def _users(value: str) -> Iterator[str]:
+    """Short users of addresses; longer ones may be tokens."""
+    if "://" in value:
+        yield from (user for user, _ in _IN_URL.findall(value) if 0 < len(user) < LONG)
 
 
 def _without_scheme(value: str) -> list[str]:

@@ -8,7 +8,6 @@ still does so in its recording; the placeholder cannot be turned back.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -47,7 +46,7 @@ class Redactor:
     def __init__(self, extra: Iterable[str | Path] = (), *, numbered: bool = False) -> None:
         common, names = bundled()
         own = [rule for path in extra for rule in read(Path(path))]
-        self._members, self._known = names.members, KnownKeys(names)
+        self._names, self._known = names, KnownKeys(names)
         self._rules: list[Finder] = [self._known, *own, *common]
         # Kept nowhere: without it nobody can try out guesses against a placeholder.
         self._salt = secrets.token_bytes(16)
@@ -89,7 +88,7 @@ class Redactor:
         return self._value(value, key, _likely(value, self._rules))
 
     def _value(self, value: Any, key: str | None, rules: list[Finder]) -> Any:
-        if key is not None and _kept_under(self._members, key, value):
+        if key is not None and self._names.hold(key, value):
             return self._placeholder("value", str(value))
         if isinstance(value, str):
             return self._text(value, rules)
@@ -192,7 +191,7 @@ def places(value: Any, *more: Finder, at: str = "") -> Iterator[tuple[str, str]]
 
 
 def _places(value: Any, at: str, key: str | None, rules: list[Finder]) -> Iterator[tuple[str, str]]:
-    if key is not None and _kept_under(bundled()[1].members, key, value):
+    if key is not None and bundled()[1].hold(key, value):
         yield "value", at
     elif isinstance(value, str):
         yield from ((found.rule, at) for found in _find(value, rules))
@@ -206,13 +205,3 @@ def _places(value: Any, at: str, key: str | None, rules: list[Finder]) -> Iterat
             here = f"{at}.{shown}" if at else shown
             yield from ((rule, here) for rule in inside)
             yield from _places(item, here, str(name), rules)
-
-
-def _kept_under(keys: re.Pattern[str], key: str, value: Any) -> bool:
-    """Whether a value is a secret because of the name under which it stands."""
-    if isinstance(value, str):
-        secret = bool(value.strip()) and PLACEHOLDER.fullmatch(value) is None
-    else:
-        # Small numbers under such a name count things.
-        secret = isinstance(value, int) and abs(value) >= 1000
-    return secret and keys.search(key) is not None

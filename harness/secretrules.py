@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
 from harness.errors import HarnessError
+from harness.secretlooks import LOOKS, is_path, other_token, token
 
 #: What stands where a secret was.
 PLACEHOLDER = re.compile(r"\[redacted [a-z0-9_]+ [a-z]{6}\]")
@@ -39,13 +40,28 @@ class Names(NamedTuple):
 
     Attributes:
         members: Of anything, members of objects too.
+        tokens: The same, where only what looks made up is a secret.
         short: Of environment variables, headers and query parameters.
         long: The same, where only long values are secrets.
     """
 
     members: re.Pattern[str]
+    tokens: re.Pattern[str]
     short: re.Pattern[str]
     long: re.Pattern[str]
+
+    def hold(self, name: str, value: Any) -> bool:
+        """Whether a value is a secret because of the name under which it stands."""
+        if isinstance(value, str):
+            # Made of signs alone, it was taken out already (``****``).
+            if not any(map(str.isalnum, value)) or PLACEHOLDER.fullmatch(value):
+                return False
+            if self.members.search(name):
+                return not is_path(value)
+            return bool(self.tokens.search(name)) and not other_token(name) and token(value)
+        # Small numbers under such a name count things, and those of tokens always do.
+        large = isinstance(value, int) and abs(value) >= 1000
+        return large and self.members.search(name) is not None and name[-5:].lower() != "token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +73,14 @@ class Rule:
         pattern: Finds it; may name the part to take out ``secret``.
         needs: A text without any of these holds none; in small letters they stand for any case.
         starts: Finds, in a text without case, all places where a match can begin.
+        looks: Which of ``LOOKS`` tells whether what was found is a secret; empty: it is.
     """
 
     name: str
     pattern: re.Pattern[str]
     needs: tuple[str, ...] = ()
     starts: re.Pattern[str] | None = None
+    looks: str = ""
 
     def within(self, text: str, folded: str) -> Rule | None:
         """The rule for parts of a text: with the needs that are in it, ``None`` without any."""
@@ -91,7 +109,9 @@ class Rule:
             start, end = match.span(groups[0]) if groups else match.span()
             # A whole line may hold more than what another rule has taken out of it.
             left = PLACEHOLDER.sub("", text[start:end]).strip(" ;")
-            if not groups or (left and not left.startswith("[redacted")):
+            if groups and (not left or left.startswith("[redacted")):
+                continue
+            if not self.looks or LOOKS[self.looks](text, start, end):
                 yield start, end
 
 
@@ -99,7 +119,7 @@ class Rule:
 def bundled() -> tuple[list[Rule], Names]:
     """The rules that come with the harness, and the names under which secrets stand."""
     data = tomllib.loads(files("harness.data").joinpath("secrets.toml").read_text("utf-8"))
-    names = (data["keys"], data["names"], data["names_of_long"])
+    names = (data["keys"], data["tokens"], data["names"], data["names_of_long"])
     return _rules("secrets.toml", data), Names(*map(re.compile, names))
 
 
@@ -127,10 +147,17 @@ def _rules(path: str, data: Mapping[str, Any]) -> list[Rule]:
                 f"secrets {path}: rule {number}: name must be lower-case letters, digits and _, "
                 f"found {name!r}"
             )
+        looks = table.get("looks", "")
+        if looks and looks not in LOOKS:
+            choices = ", ".join(LOOKS)
+            raise HarnessError(
+                f"secrets {path}: rule {name}: looks: {looks!r} is none of {choices}"
+            )
         try:
             needs, starts = table.get("needs", ()), table.get("starts")
             begin = None if starts is None else re.compile("|".join(map(re.escape, starts)))
-            rules.append(Rule(name, re.compile(pattern), tuple(needs or starts or ()), begin))
+            compiled, each = re.compile(pattern), tuple(needs or starts or ())
+            rules.append(Rule(name, compiled, each, begin, looks))
         except (re.error, TypeError) as error:
             raise HarnessError(f"secrets {path}: rule {name}: pattern: {error}") from None
     return rules

@@ -34,6 +34,36 @@ SECRET = {
     "an address, quoted": ("DATABASE_URL", "postgres://svc:pg%40ss99word@db/x", "pg@ss99word"),
     "a connection string": ("ODBC", "Server=db;Uid=me;Pwd=hunter2horse9;", "hunter2horse9"),
     "libpq": ("DSN", "host=db user=me password='hunter2horse9'", "hunter2horse9"),
+    "a connection string, in braces": ("ODBC", "Server=h;Pwd={Kx9v;Lq2m};", "Kx9v;Lq2m"),
+    "libpq, with a space": ("DSN", "host=db password='Str0ng Pa55' user=u", "Str0ng Pa55"),
+    "a short name": ("USERPASS", "hunter2horse9", "hunter2horse9"),
+    "in JSON": ("DB_SECRET", '{"username": "app", "password": "Kx9vLq2mZZ"}', "Kx9vLq2mZZ"),
+    "deep in JSON": (
+        "VCAP_SERVICES",
+        '{"pg": [{"credentials": {"password": "Kx9vLq2mZZ"}}]}',
+        "Kx9vLq2mZZ",
+    ),
+    "an address in JSON": ("VCAP_SERVICES", '[{"uri": "postgres://u:Qw3rTyU9@h/db"}]', "Qw3rTyU9"),
+    "a token as user": (
+        "PIP_INDEX_URL",
+        "https://Tk7fQp2LmZ9xVb4Rw8@pypi.corp/simple",
+        "Tk7fQp2LmZ9xVb4Rw8",
+    ),
+    "a token for no password": (
+        "GIT_URL",
+        "https://Tk7fQp2LmZ9xVb4Rw8:x-oauth-basic@h/r.git",
+        "Tk7fQp2LmZ9xVb4Rw8",
+    ),
+    "hex as user": (
+        "SENTRY_DSN",
+        "https://0123456789abcdef0123456789abcdef@o1.example/1",
+        "0123456789abcdef0123456789abcdef",
+    ),
+    "base64 that begins like a path": (
+        "DB_PASSWORD",
+        "/wJalrXUtnFEMI7K7MDENGbPxRfiCYzEXAMPLEK",
+        "/wJalrXUtnFEMI7K7MDENGbPxRfiCYzEXAMPLEK",
+    ),
     "of a header": ("x-tenant-auth", "tenantsecretvalue12345", "tenantsecretvalue12345"),
     "of a query": ("code", "querysecret12345678", "querysecret12345678"),
     "of a cookie": ("cookie", "a=1; sid=cookievalue1234567890", "cookievalue1234567890"),
@@ -55,6 +85,17 @@ NO_SECRET = {
     "of an address": ("DATABASE_URL", "postgres://postgres:postgres@localhost/x"),
     "a variable": ("OPTS", "password=${DB_PASSWORD}"),
     "a file": ("TLS_PRIVATE_KEY", "/etc/ssl/private/server-2024.pem"),
+    "a file without an ending": ("SSH_PRIVATE_KEY", "/home/me/.ssh/id_ed25519"),
+    "a mounted file": ("GOOGLE_APPLICATION_CREDENTIALS", "/var/run/secrets/gcp"),
+    "a folder": ("ORIGINAL_PWD", "/srv/app1/src"),
+    "a folder at the root": ("ORIGINAL_PWD", "/workspace2"),
+    "change it later": ("SECRET_KEY", "change-me-in-production"),
+    "change it before": ("SECRET_KEY", "please-change-this-secret-before-production"),
+    "to be filled in": ("OPENAI_API_KEY", "{{OPENAI_API_KEY}}"),
+    "a name of a user": ("GIT_URL", "https://service-account-prod01@host/repo.git"),
+    "a user of the address": ("DATABASE_URL", "postgres://deploy01:deploy01@h/db"),
+    "a page": ("NEXT_PAGE_TOKEN", "CAUQAA12abcdEFGH99"),
+    "broken JSON": ("SETTINGS", '{"password": "Kx9vLq2mZZ"'),
     "the shell's folder": ("PWD", "/home/me/projects/agent-2024"),
     "drawn for each request": ("idempotency-key", "stainless-python-retry-1234-abcd"),
     "another name": ("OTHER_PATH", "gitlabpatvalue0123456789"),
@@ -78,9 +119,20 @@ def test_a_value_is_none(case: str) -> None:
         assert "client_key" not in redactor.text(f"it is <{text}>")
 
 
-def test_a_password_that_is_a_user_too_is_none() -> None:
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"DB_USER": "service01", "DB_PASSWORD": "service01"},
+        {"PGUSER": "service01", "PGPASSWORD": "service01"},
+        {"PGDATABASE": "service01", "PGPASSWORD": "service01"},
+        {"PGHOST": "service01", "PGPASSWORD": "service01"},
+        {"DATABASE_URL": "postgres://service01:service01@h/db", "DB_PASSWORD": "service01"},
+        {"DB_SECRET": '{"username": "service01", "password": "service01"}'},
+    ],
+)
+def test_a_password_that_is_a_user_too_is_none(named: dict[str, str]) -> None:
     redactor = Redactor()
-    redactor.learn({"DB_USER": "service01", "DB_PASSWORD": "service01"})
+    redactor.learn(named)
     assert redactor.text("log of service01") == "log of service01"
 
 

@@ -150,6 +150,7 @@ def test_a_project_adds_its_own(tmp_path: Path) -> None:
         ("[[rule]]\nname = 'A b'\npattern = 'x'", "rule 1: name must be"),
         ("[[rule]]\nname = 'a'\npattern = '('", "rule a: pattern:"),
         ("[[rule]]\nname = 'a'", "rule a: pattern:"),
+        ("[[rule]]\nname = 'a'\npattern = 'x'\nlooks = 'odd'", "rule a: looks: 'odd' is none of"),
     ],
 )
 def test_a_bad_file_of_patterns_is_one_line(tmp_path: Path, content: str, words: str) -> None:

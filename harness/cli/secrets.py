@@ -63,10 +63,13 @@ class _Looked:
     binary: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)
 
     def left_out(self) -> Iterator[str]:
         """What was not looked into, a line for each reason."""
         for noun, names in (("binary file", self.binary), ("folder", self.folders),
+                            ("dangling link", self.links), ("special file", self.special),
                             ("unreadable file", self.unreadable)):  # fmt: skip
             if names:
                 more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
@@ -130,7 +133,18 @@ def _files(paths: Sequence[str], looked: _Looked) -> Iterator[Path]:
         elif path.is_file():
             yield path
         else:
-            raise HarnessError(f"validate: --secrets: {path} does not exist")
+            raise HarnessError(f"validate: --secrets: {path} {_wrong_with(path)}")
+
+
+def _wrong_with(path: Path) -> str:
+    """Why something that is named is neither a file nor a folder."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return "is a link to nothing" if path.is_symlink() else "does not exist"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return "is neither a file nor a folder"
 
 
 def _inside(root: Path, looked: _Looked) -> Iterator[Path]:
@@ -149,9 +163,11 @@ def _inside(root: Path, looked: _Looked) -> Iterator[Path]:
             try:
                 if stat.S_ISREG((folder / name).stat().st_mode):
                     yield folder / name
+                else:
+                    # A pipe or a device, which may never come to an end.
+                    looked.special.append(str(folder / name))
             except FileNotFoundError:
-                # A link to nowhere.
-                continue
+                looked.links.append(str(folder / name))
             except OSError as error:
                 looked.unreadable.append(_told(folder / name, error))
 

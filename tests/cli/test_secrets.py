@@ -59,13 +59,14 @@ def test_what_is_left_out_is_said(here: Path, harness: Any) -> None:
     assert found.err == (
         "not looked into: 1 binary file: a.png\n"
         "not looked into: 5 folders: link, .git, node_modules, src/__pycache__, tools/env\n"
+        "not looked into: 1 dangling link: nowhere.txt\n"
         "2 secrets in 2 files\n"
     )
     # Named, it is meant.
     assert harness("validate", "--secrets", ".git").out == ".git/config:1: github\n"
     told = harness("validate", "--secrets", ".", "--json")
     assert ([each["path"] for each in told.lines], told.err.count("\n")) == (
-        ["notes.txt", "src/a.py"], 2,
+        ["notes.txt", "src/a.py"], 3,
     )  # fmt: skip
 
 
@@ -80,6 +81,42 @@ def test_what_cannot_be_read_hides_nothing(
     assert found.code == code
     assert "not looked into: 2 unreadable files: a.gz (Compressed file ended before" in found.err
     assert found.out == ("" if code == 2 else "c.txt:1: github\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no named pipes")
+def test_what_is_no_file_is_said(here: Path, harness: Any) -> None:
+    os.mkfifo(here / "pipe")
+    (here / "loop").symlink_to("loop")
+    (here / "nowhere").symlink_to("nothing")
+    found = harness("validate", "--secrets", ".")
+    told = found.err.splitlines()
+    assert told[:2] == [
+        "not looked into: 1 dangling link: nowhere",
+        "not looked into: 1 special file: pipe",
+    ]
+    assert told[2].startswith("not looked into: 1 unreadable file: loop (")
+    assert (found.code, told[3:]) == (2, ["0 secrets in 0 files"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no named pipes")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("pipe", "pipe is neither a file nor a folder"),
+        ("nowhere", "nowhere is a link to nothing"),
+        ("nothing", "nothing does not exist"),
+        ("loop", "loop cannot be read: "),
+    ],
+)
+def test_what_is_named_and_no_file_is_refused(
+    here: Path, harness: Any, name: str, words: str
+) -> None:
+    os.mkfifo(here / "pipe")
+    (here / "nowhere").symlink_to("nothing")
+    (here / "loop").symlink_to("loop")
+    found = harness("validate", "--secrets", name)
+    assert found.code == 2
+    assert f"validate: --secrets: {words}" in found.err
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="everything is permitted")
