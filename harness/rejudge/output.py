@@ -1,8 +1,10 @@
 """The file that judged recordings go into, and the notes by which broken-off work is gone on with.
 
 A recording is written whole, once all of it is judged. Until then each judgement stands in the
-notes (``OUT.jsonl.judging``), written as it is made; they go when all is done and nothing failed.
-What a killed process leaves of a last line is cut off. One process writes a file at a time.
+notes (``OUT.jsonl.judging``), written as it is made; they go when each of them stands in the file
+and none is a failure. A recording that is judged again keeps its place, and whatever else stands
+in the file stays: it may belong to inputs that are not given this time. What a killed process
+leaves of a last line is cut off. One process writes a file at a time.
 """
 
 from __future__ import annotations
@@ -67,6 +69,14 @@ class Output:
         self._places: dict[str, tuple[int, int]] = {}
         self._known: dict[str, Judgement] = {}
         self._failed: set[str] = set()
+        #: Keys that failed once and were judged later, and those whose judgement gets written now.
+        self._mended: set[str] = set()
+        self._used: set[str] = set()
+        #: Ids of recordings that notes are about, and of those that the file holds.
+        self._noted: set[str] = set()
+        self._written: set[str] = set()
+        #: New lines of recordings that stand in the file, by id, until it is closed.
+        self._anew: dict[str, bytes] = {}
         self._length = self._notes_length = 0
         self._file: BinaryIO | None = None
         self._notes: BinaryIO | None = None
@@ -104,21 +114,24 @@ class Output:
         """A judgement that was made before the work was broken off; a failed one is none."""
         return self._known.get(key)
 
+    def reuse(self, key: str) -> Judgement | None:
+        """The same, to be written now."""
+        with self._lock:
+            self._used.add(key)
+        return self._known.get(key)
+
     def failed(self, key: str) -> bool:
         """Whether judging came to nothing the last time."""
         return key in self._failed
 
+    def unsettled(self, key: str) -> bool:
+        """Whether it failed the last time, or before that and may be missing in the file."""
+        return key in self._failed or key in self._mended
+
     @property
     def failures(self) -> bool:
-        """Whether anything failed the last time."""
-        return bool(self._failed)
-
-    def forget(self, scenario: Scenario) -> None:
-        """Have a finished recording written anew, and all behind it, whose judgements are noted."""
-        place = self._places.get(scenario.id)
-        if place is not None:
-            self._length = place[0]
-            self._places = {k: at for k, at in self._places.items() if at[0] < place[0]}
+        """Whether anything is unsettled."""
+        return bool(self._failed or self._mended)
 
     def begin(self) -> None:
         """Open the file and the notes; nothing is written before."""
@@ -127,37 +140,75 @@ class Output:
         if not self._notes_length:
             self._put(self._notes, {"about": self._about})
 
-    def note(self, key: str, judgement: Judgement) -> None:
-        """Keep a judgement until its recording is written."""
+    def note(self, key: str, judgement: Judgement, recording: str) -> None:
+        """Keep a judgement until its recording is written.
+
+        Args:
+            key: Of the judgement.
+            judgement: A failure is noted, too.
+            recording: Id of the recording it belongs to.
+        """
         with self._lock:
-            self._put(self._notes, {"key": key, "keys": dict(judgement.keys),
+            self._noted.add(recording)
+            self._last_word(key, judgement)
+            self._put(self._notes, {"key": key, "of": recording, "keys": dict(judgement.keys),
                                     "error": judgement.error})  # fmt: skip
 
     def write(self, data: Mapping[str, Any]) -> None:
-        """Write one recording, whole and to the disk."""
+        """Write one recording, whole and to the disk; one that is there already when closing."""
+        if data["id"] in self._places:
+            self._anew[data["id"]] = _line(data)
+            return
         self._put(self._file, data)
+        self._written.add(data["id"])
         if self._file is not None:
             os.fsync(self._file.fileno())
 
-    def close(self, *, settled: bool) -> None:
-        """Close both; the notes go where everything is done and nothing failed."""
+    def close(self, *, complete: bool) -> None:
+        """Close both; the notes go where everything is done and nothing in them is open.
+
+        Args:
+            complete: Everything that was asked for is done.
+        """
         for file in (self._file, self._notes):
             if file is not None:
                 file.close()
-        if settled:
+        if self._anew:
+            self._replace()
+        waiting = self._failed | (self._mended - self._used) | (self._noted - self._written)
+        if complete and not waiting:
             self._notes_path.unlink(missing_ok=True)
+
+    def _replace(self) -> None:
+        """The file with recordings that were judged again, each in its place; swapped at once."""
+        at = {place[0]: name for name, place in self._places.items()}
+        real = self.path.resolve()
+        part = real.with_name(f".{real.name}.part")
+        try:
+            with real.open("rb") as old, part.open("wb") as new:
+                start = 0
+                for line in old:
+                    new.write(self._anew.get(at.get(start, ""), line))
+                    start += len(line)
+                new.flush()
+                os.fsync(new.fileno())
+            part.chmod(real.stat().st_mode)
+            part.replace(real)
+        finally:
+            part.unlink(missing_ok=True)
 
     @staticmethod
     def _put(file: BinaryIO | None, data: Mapping[str, Any]) -> None:
         if file is None:
             raise HarnessError("rejudge: the file is not open")
-        file.write(json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        file.write(_line(data))
         file.flush()
 
     def _read_file(self) -> None:
         for at, line in _whole_lines(self.path):
             (found,) = parse(Raw(str(self.path), 1, line.decode("utf-8")))
             self._places[found.id] = (at, len(line))
+            self._written.add(found.id)
             self._length = at + len(line)
 
     def _read_notes(self) -> None:
@@ -171,15 +222,24 @@ class Output:
                         f"{self._about}; choose another file, or judge all anew with --force"
                     )
                 continue
-            self._take(data["key"], Judgement(data["keys"], data["error"]))
+            if "of" in data:
+                self._noted.add(data["of"])
+            judgement = Judgement(data["keys"], data["error"])
+            if judgement.error is None:
+                self._known[data["key"]] = judgement
+            self._last_word(data["key"], judgement)
 
-    def _take(self, key: str, judgement: Judgement) -> None:
+    def _last_word(self, key: str, judgement: Judgement) -> None:
         """The last word on a key counts."""
-        if judgement.error is None:
-            self._known[key] = judgement
-            self._failed.discard(key)
-        else:
+        if judgement.error is not None:
             self._failed.add(key)
+        elif key in self._failed:
+            self._failed.remove(key)
+            self._mended.add(key)
+
+
+def _line(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _whole_lines(path: Path) -> list[tuple[int, bytes]]:

@@ -43,7 +43,7 @@ class Result:
 
 @dataclass(slots=True)
 class _Recording:
-    """One recording at work; ``kept``: as it was finished before."""
+    """One recording at work; ``kept``: as it was finished before, but for what failed."""
 
     scenario: Scenario
     kept: Scenario | None
@@ -68,15 +68,10 @@ def planned(
     for scenario in load(paths):
         spots = list(choice.spots(scenario, judge))
         if output is not None and output.finished(scenario) is not None:
-            spots = _failed(output, judge, spots)
+            spots = [spot for spot in spots if output.failed(judge.key(spot))]
         elif output is not None:
             spots = [spot for spot in spots if output.known(judge.key(spot)) is None]
         yield scenario, spots
-
-
-def _failed(output: Output, judge: Judge, spots: list[Spot]) -> list[Spot]:
-    """The iterations that a user's function came to nothing at; keys take their time."""
-    return [s for s in spots if output.failed(judge.key(s))] if output.failures else []
 
 
 def rejudge(
@@ -112,10 +107,8 @@ def rejudge(
     with alone(path):
         output = Output(path, judge.about, resume=resume, force=force)
         result = Result()
-        for scenario, spots in planned(given, judge, choice):
+        for _, spots in planned(given, judge, choice):
             result.total += len(spots)
-            if _failed(output, judge, spots):
-                output.forget(scenario)
         output.begin()
         _judge(given, output, judge, choice, parallel, result, on_progress)
     return result
@@ -145,7 +138,7 @@ def _judge(
         result.complete = not work.broken
     finally:
         pool.shutdown(cancel_futures=True)
-        output.close(settled=result.complete and not result.errors)
+        output.close(complete=result.complete)
 
 
 class _Work:
@@ -175,16 +168,21 @@ class _Work:
         return sum(len(each.made) for each in self.recordings)
 
     def take(self, scenario: Scenario, spots: list[Spot]) -> None:
-        """Have a recording judged, where it is not finished."""
+        """Have a recording judged, where it is not finished or failed."""
         kept = self._output.finished(scenario)
-        wanted = [] if kept is not None else spots
+        wanted = spots if kept is None else self._unsettled(spots)
         made = {spot: self._pool.submit(self._one, spot) for spot in wanted}
         self.recordings.append(_Recording(scenario, kept, spots, made))
+
+    def _unsettled(self, spots: list[Spot]) -> list[Spot]:
+        """What a user's function came to nothing at; keys take their time."""
+        output = self._output
+        return [s for s in spots if output.unsettled(self._judge.key(s))] if output.failures else []
 
     def _one(self, spot: Spot) -> Judgement | None:
         """One judgement, in a thread of the pool; kept as soon as it is made."""
         key = self._judge.key(spot)
-        known = self._output.known(key)
+        known = self._output.reuse(key)
         if known is not None:
             return known
         made = None
@@ -196,15 +194,15 @@ class _Work:
         if made is not None:
             error = None if made.error is None else self._redactor.text(made.error)
             made = Judgement(self._redactor.value(made.keys), error)
-            self._output.note(key, made)
+            self._output.note(key, made, spot.scenario.id)
         return made
 
     def finish(self) -> None:
         """Wait for the first recording, and write it."""
         first = self.recordings.popleft()
-        if first.kept is not None:
+        self._advance(len(first.spots) - len(first.made))
+        if first.kept is not None and not first.made:
             self._result.kept += 1
-            self._advance(len(first.spots))
             self._result.figures.add(first.kept, first.spots)
             return
         found: dict[Spot, Judgement] = {}
@@ -218,7 +216,7 @@ class _Work:
             if judgement.error is not None:
                 self._result.errors.append(judgement.error)
         if not self.broken:
-            data = judged(first.scenario, found)
+            data = judged(first.kept or first.scenario, found)
             self._output.write(data)
             self._result.figures.add(Scenario.model_validate(data), first.spots)
 
