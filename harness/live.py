@@ -29,6 +29,7 @@ from harness.gates import Workspace
 from harness.hooks import After, Hooks
 from harness.live_budget import Refusal, refusal
 from harness.live_roles import Answering
+from harness.live_state import Said, checked_state
 from harness.live_time import Stopwatch
 from harness.llm import LLM
 from harness.loop import episode_of, pair_key
@@ -60,6 +61,7 @@ class LoopGuard:
 
     Attributes:
         watch: ``watch.waited()`` where a wait ends: the time since then is idle, no reply took it.
+        said: What adapters have yet to record; saved with the loop.
 
     Raises:
         HarnessError: An unknown preset, or a task that breaks a rule of the format.
@@ -80,15 +82,15 @@ class LoopGuard:
     ) -> None:
         self._preset = load_preset(preset) if isinstance(preset, str) else preset
         self._hooks = hooks or Hooks()
-        self._head = recorded.checked_head(
-            {"schema": SCHEMA, "id": name, "goal": goal, **(task or {})}
-        )
+        head = {"schema": SCHEMA, "id": name, "goal": goal, **(task or {})}
+        self._head = recorded.checked_head(head)
         reset = self._hooks.init(Scenario.model_validate({**self._head, "steps": [{}]}))
         if reset is not None:
             self._head["init"] = {"perception": reset}
         self._roles = Answering(llm)
         self._llm = llm
         self.watch = Stopwatch(clock or RealClock())
+        self.said = Said()
         self._steps: list[dict[str, Any]] = []
         self._writes: list[str] | None = None
         self._answer: str | None = None
@@ -98,8 +100,8 @@ class LoopGuard:
         self._echo = Answering()
         self.shadow: Session | None = None
         if shadow is not None:
-            watching = load_preset(shadow) if isinstance(shadow, str) else shadow
-            self.shadow = self._session(watching.observed(), self._echo, workspace)
+            seen = load_preset(shadow) if isinstance(shadow, str) else shadow
+            self.shadow = self._session(seen.observed(), self._echo, workspace)
 
     def __enter__(self) -> Self:
         return self
@@ -111,13 +113,9 @@ class LoopGuard:
     def _session(self, preset: Preset, llm: LLM, workspace: Workspace | None) -> Session:
         tools = self._task.tools
         return Session(
-            self._task,
-            preset,
-            llm,
-            nonce=digest("nonce", self._task.id, preset.hash),
-            has_tools=None if tools is None else bool(tools),
-            workspace=workspace,
-        )
+            self._task, preset, llm, nonce=digest("nonce", self._task.id, preset.hash),
+            has_tools=None if tools is None else bool(tools), workspace=workspace,
+        )  # fmt: skip
 
     @property
     def decision(self) -> Decision | None:
@@ -181,7 +179,7 @@ class LoopGuard:
             usage: ``input`` (uncached), ``cache_read``, ``cache_write``, ``output``, ``reasoning``.
             finish_reason: As the provider gives it.
             ms: How long the reply took; left out: the time since the last observation, calls
-                included, idle time (``watch.waited``, ``resume``, ``idle_ms``) apart;
+                included. Idle time (``watch.waited``, ``resume``, ``idle_ms``) is apart, always.
                 ``"unknown"``: nobody can tell, and guards of time abstain.
             request_hash: Hash of the request that was answered, to be kept in the recording.
             error: The provider call failed with this.
@@ -237,7 +235,7 @@ class LoopGuard:
     def state(self) -> dict[str, Any]:
         """Everything needed to go on later, elsewhere; plain JSON."""
         state = {"preset": self._preset.source, "recording": self.recording()}
-        beside = {"answer": self._answer, "idle_ms": self.watch.idle_ms or None}
+        beside = {"answer": self._answer, "said": self.said.saved(), **self.watch.saved()}
         return state | {key: value for key, value in beside.items() if value is not None}
 
     @classmethod
@@ -248,10 +246,12 @@ class LoopGuard:
             state: What ``state`` returned.
             options: As for the constructor: ``llm``, ``workspace``, ``clock``, ``shadow``, and
                 ``preset`` where it was made in Python and has no name or file to load it from.
+
+        Raises:
+            HarnessError: The state breaks a rule; names the key.
         """
-        recording = state["recording"]
-        task, preset = recorded.task_of(recording), options.pop("preset", None) or state["preset"]
-        guard = cls(preset, goal=recording["goal"], task=task, name=recording["id"], **options)
+        found = checked_state(state)
+        guard = cls(**found.arguments(options.pop("preset", None)), **options)
         guard._roles.current = None
 
         def take(step: dict[str, Any], stopped: bool) -> Decision:
@@ -259,12 +259,12 @@ class LoopGuard:
                 guard.session.resume()
             return guard._take(step, last=stopped)
 
-        if recording["steps"]:
-            recorded.walk(recording, take)
+        recorded.walk(found.recording, take)
         guard._roles.current = guard._llm
-        if "answer" in state:
-            guard.resume(state["answer"])
-        guard.watch.idle_ms = state.get("idle_ms", 0)
+        if found.answer is not None:
+            guard.resume(found.answer)
+        guard.said = found.said
+        guard.watch.idle_ms, guard.watch.worked_ms = found.idle_ms, found.worked_ms
         return guard
 
     def episode(self) -> Episode:

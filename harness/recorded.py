@@ -138,10 +138,12 @@ def walk(recording: Mapping[str, Any], take: Callable[[dict[str, Any], bool], De
     """Hand on a recording's steps one by one, along the branches that the decisions take.
 
     Args:
-        recording: A scenario.
+        recording: A scenario; one of a loop before its first turn has no steps yet.
         take: Given a step, and whether the agent stopped by itself with it; says what is decided
             after it.
     """
+    if not recording["steps"]:
+        return
     scenario = Scenario.model_validate(recording)
     tape = RecordedLLM(prepare(scenario))
     stops = scenario.recorded.exit_reason is OWN_STOP.exit_reason

@@ -6,6 +6,7 @@ import asyncio
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,55 @@ def test_wrong_values_are_named() -> None:
         guard.observe(text="x", calls=[{"tool": "a", "tol": 1}])
     with pytest.raises(HarnessError, match=r"task\.limits\.speed"):
         LoopGuard("balanced", goal="g", task={"limits": {"speed": 1}})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"recording": None}, "state.recording: input should be a valid dictionary, found None"),
+        ({"recording": {}}, "state.recording.goal: is required (+3 more)"),
+        ({"preset": ""}, "state.preset: is required, or restore(state, preset=...)"),
+        ({"preset": 7}, "state.preset: input should be a valid string, found 7"),
+        ({"idle_ms": -1}, "state.idle_ms: input should be greater than or equal to 0, found -1"),
+        ({"answer": 3}, "state.answer: input should be a valid string, found 3"),
+        ({"said": {"usr": "x"}}, "state.said.usr: unknown key"),
+    ],
+)
+def test_a_wrong_state_is_named(change: dict[str, Any], words: str) -> None:
+    guard = LoopGuard("balanced", goal="g")
+    guard.observe(text="x", calls=[CALL])
+    with pytest.raises(HarnessError) as caught:
+        LoopGuard.restore({**guard.state(), **change})
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({}, "state.recording: is required"),
+        (None, "state: must be a mapping of keys"),
+    ],
+)
+def test_what_is_no_state_is_named(state: Any, words: str) -> None:
+    with pytest.raises(HarnessError, match=words):
+        LoopGuard.restore(state)
+
+
+def test_steps_of_a_wrong_kind_are_named() -> None:
+    state = LoopGuard("balanced", goal="g").state()
+    with pytest.raises(HarnessError, match=r"state\.recording\.steps: .* found 'x'"):
+        LoopGuard.restore({**state, "recording": {**state["recording"], "steps": "x"}})
+
+
+def test_a_state_of_the_old_shape_is_restored() -> None:
+    guard = LoopGuard("engine", goal="Split the table.", task={"tools": ["sql"]})
+    assert guard.observe(text="Per region or per year?").exit == "awaiting_user"
+    state = {"preset": "engine", "recording": guard.recording(), "answer": "Year.", "idle_ms": 5}
+    later = LoopGuard.restore(json.loads(json.dumps(state)))
+    assert later.state() == state
+    later.observe(text="On it.", calls=[{**CALL, "tool": "sql"}], ms=2)
+    last = later.recording()["steps"][-1]
+    assert (last["user"], last["idle_ms"]) == ("Year.", 5)
 
 
 def test_on_limit_raise() -> None:

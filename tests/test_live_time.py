@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,10 +49,18 @@ def paused(clock: VirtualClock) -> LoopGuard:
         ({}, (30, 5_000)),
         ({"idle_ms": 4_000}, (1_030, 4_000)),
         ({"idle_ms": 9_000}, (0, 9_000)),
-        ({"ms": 7}, (7, None)),
-        ({"ms": "unknown"}, (None, None)),
+        ({"ms": 7}, (7, 5_000)),
+        ({"ms": 7, "idle_ms": 4_000}, (7, 4_000)),
+        ({"ms": "unknown"}, (None, 5_000)),
     ],
-    ids=["measured", "idle time told", "more idle time told", "the reply's told", "unknown"],
+    ids=[
+        "measured",
+        "idle time told",
+        "more idle time told",
+        "the reply's told",
+        "both told",
+        "unknown",
+    ],
 )
 def test_what_a_person_took_is_idle_time(told: dict[str, Any], found: tuple[Any, Any]) -> None:
     clock = VirtualClock()
@@ -93,6 +102,39 @@ def test_idle_time_is_saved_with_the_loop() -> None:
     clock.advance(30)
     later.observe(calls=[CALL])
     assert times(later) == [(100, None), (30, 5_000)]
+
+
+def test_a_time_budget_sees_a_wait_whoever_measures_the_reply(tmp_path: Path) -> None:
+    file = tmp_path / "timed.toml"
+    head = 'schema = "harness/preset@1"\ntitle = "with a clock"\nextends = "engine"\n'
+    file.write_text(head + "[guards]\ntime_budget = { limit_s = 3 }\n")
+    preset = load_preset(str(file))
+    cases: list[dict[str, Any]] = [{}, {"ms": 30}]
+    found = []
+    for told in cases:
+        clock = VirtualClock()
+        guard = LoopGuard(preset, goal="Split the table.", task=TASK, clock=clock)
+        assert guard.observe(text=ASKS).exit == "awaiting_user"
+        clock.advance(5_000)
+        guard.resume("Per region, please.")
+        clock.advance(30)
+        found.append(guard.observe(calls=[CALL], **told).exit)
+        elapsed(guard, preset)
+    assert found == ["time_budget", "time_budget"]
+
+
+def test_the_time_of_a_reply_that_waits_is_saved_with_the_loop() -> None:
+    clock = VirtualClock()
+    guard = LoopGuard("engine", goal="Split the table.", clock=clock)
+    clock.advance(1_000)
+    guard.watch.worked()
+    clock = VirtualClock()
+    later = LoopGuard.restore(json.loads(json.dumps(guard.state())), clock=clock)
+    clock.advance(500)
+    later.watch.waited()
+    clock.advance(2)
+    later.observe(calls=[CALL])
+    assert times(later) == [(1_002, 500)]
 
 
 def test_a_loop_is_saved_before_its_first_turn() -> None:

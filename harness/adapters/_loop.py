@@ -7,9 +7,13 @@ from typing import Any
 from harness.agent import hints_of
 from harness.errors import HarnessError
 from harness.live import LoopGuard
+from harness.live_state import Said
 from harness.openai_llm import usage_from
 from harness.recorded import counts
 from harness.verdicts import Decision
+
+#: How many runs are remembered, to refuse one that a later one has overtaken.
+_RUNS = 64
 
 
 class GuardStopped(HarnessError):  # noqa: N818 - nothing went wrong
@@ -35,14 +39,13 @@ class Loop:
 
     def __init__(self, guard: LoopGuard) -> None:
         self.guard = guard
-        self._user: str | None = None
-        self._hints: list[str] = []
-        self._told: list[str] = []
-        self._said: dict[str, str] = {}
         self._run: object = None
         self._runs: dict[object, object] = {}
-        self._prompt: str | None = None
-        self._open = self._cut = False
+
+    @property
+    def said(self) -> Said:
+        """What was said and is not recorded yet; it is saved with the guard."""
+        return self.guard.said
 
     @property
     def ended(self) -> bool:
@@ -75,6 +78,8 @@ class Loop:
                 "guard: in two runs at once; a guard guards one conversation, its runs in turn"
             )
         self._run, self._runs[run] = run, kept
+        if len(self._runs) > _RUNS:
+            del self._runs[next(iter(self._runs))]
         self.guard.watch.waited()
         return True
 
@@ -90,25 +95,28 @@ class Loop:
         Raises:
             HarnessError: The loop ended for good.
         """
-        known = self._open or self.guard.decision is not None
-        again = self._open and message == self._prompt
-        self._open, self._prompt = True, message
+        said = self.said
+        known = said.open or self.guard.decision is not None
+        again = said.open and message == said.prompt
+        said.open, said.prompt = True, message
         if self.ended:
             self.guard.resume(message)
         if known and not again:
-            self._user = message
+            said.user = message
 
     def unheard(self) -> bool:
         """Whether a turn that was cut off has ended the loop for good, unheard of until now."""
-        cut, self._cut = self._cut, False
+        cut, self.said.cut = self.said.cut, False
         return cut and self.ended and self.guard.episode().status != "paused"
 
     def replied(self) -> None:
         """The model has replied: what was said until now was said before this turn."""
         self.guard.watch.worked()
-        said = {"user": self._user, "nudge": "\n".join(self._told) or None}
-        self._said = {key: text for key, text in said.items() if text is not None}
-        self._user, self._told = None, []
+        said = self.said
+        new = {"user": said.user, "nudge": "\n".join(said.told) or None}
+        # What was said before a reply that nobody has observed was said before this one, too.
+        said.before |= {key: text for key, text in new.items() if text is not None}
+        said.user, said.told = None, []
 
     def refusal(self, calls: int) -> str | None:
         """Words for a batch that must not run; ``None``: it may."""
@@ -117,17 +125,17 @@ class Loop:
 
     def told(self, text: str) -> None:
         """Somebody else says this to the agent before its next turn: the framework, a refusal."""
-        self._told.append(text)
+        self.said.told.append(text)
 
     def nudge(self) -> str | None:
         """What the agent is to hear before its next turn; recorded as told. Given once."""
-        found, self._hints = self._hints, []
-        self._told += found
+        found, self.said.hints = self.said.hints, []
+        self.said.told += found
         return "\n".join(found) or None
 
     def work_order(self) -> str | None:
         """Text ahead of the agent's next input; ``None`` where the preset makes none."""
-        return self.guard.work_order(self._user)
+        return self.guard.work_order(self.said.user)
 
     def observe(self, *, cut: bool = False, **turn: Any) -> Decision:
         """Take in one iteration (``LoopGuard.observe``).
@@ -144,12 +152,12 @@ class Loop:
 
     def _with_said(self, turn: dict[str, Any]) -> dict[str, Any]:
         """The turn with what was said to the agent before it."""
-        said, self._said = self._said, {}
-        self._open = not turn.get("last", False)
-        return {**turn, **said}
+        before, self.said.before = self.said.before, {}
+        self.said.open, self.said.asked = not turn.get("last", False), None
+        return {**turn, **before}
 
     def _learn(self, decision: Decision, cut: bool) -> Decision:
-        self._hints, self._cut = hints_of(decision), cut
+        self.said.hints, self.said.cut = hints_of(decision), cut
         return decision
 
 

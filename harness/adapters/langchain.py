@@ -19,7 +19,7 @@ from langchain.agents.middleware import (
     ModelResponse,
     hook_config,
 )
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 
 from harness.adapters.langgraph import Conversation
 from harness.live import LoopGuard
@@ -67,7 +67,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._read(await handler(request))
 
     def _read(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
-        self._talk.worked()
+        self._talk.came(next((m for m in response.result if isinstance(m, AIMessage)), None))
         behind = any(isinstance(m, ToolMessage) for m in response.result)
         self._answered = behind and response.structured_response is not None
         if not behind or self._answered:

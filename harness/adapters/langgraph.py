@@ -108,6 +108,7 @@ class Conversation:
 
     def __init__(self, guard: LoopGuard) -> None:
         self._loop = Loop(guard)
+        self._came: AIMessage | None = None
         self._reply: AIMessage | None = None
         self._begins = True
         self._refused: str | None = None
@@ -127,9 +128,10 @@ class Conversation:
         control = getattr(runtime, "control", None)
         self._begins = control is None or self._loop.enter(id(control), control)
 
-    def worked(self) -> None:
-        """The time until now was the loop's own."""
+    def came(self, reply: AIMessage | None) -> None:
+        """The model has replied; what comes of the reply is not known yet."""
         self._loop.guard.watch.worked()
+        self._came = reply
 
     @contextmanager
     def running(self, call_id: str | None) -> Iterator[None]:
@@ -154,6 +156,7 @@ class Conversation:
         """
         reply, results = _turn(messages)
         self._cut_off(messages, unless=reply)
+        self._came = None
         self._loop.replied()
         if not reply.tool_calls:
             self._loop.observe(**observed(reply, {}), last=True)
@@ -172,6 +175,7 @@ class Conversation:
     def answered(self, messages: Sequence[BaseMessage]) -> None:
         """The last reply is the final answer, given as a call of a tool that does nothing else."""
         reply, _ = _turn(messages)
+        self._came = None
         self._loop.replied()
         (call, *_) = reply.tool_calls
         said = {"text": json.dumps(call["args"], ensure_ascii=False), "finish_reason": "stop"}
@@ -191,17 +195,21 @@ class Conversation:
             reply, results = _turn(messages)
             self._cut_off(messages, unless=reply)
             self._complete(reply, results)
-        elif self._reply is not None and not self._begins:
-            # Other middleware spoke behind the results.
-            self._complete(self._reply, _results(messages, self._reply))
+        elif (due := self._unobserved(messages)) is not None and not self._begins:
+            # Others spoke behind the reply or its results.
+            self._loop.replied()
+            self._complete(due, _results(messages, due))
             self._loop.told(str(last.text))
         else:
-            self._cut_off(messages)
+            if due is not None:
+                self._loop.replied()
+                self._complete(due, _results(messages, due), cut=True)
             if self._loop.unheard():
                 return [], "end"
             self._loop.begin(str(last.text) if isinstance(last, HumanMessage) else None)
         if self._loop.ended:
             return [], "end"
+        self._loop.said.asked = _ids(messages)
         nudge, order = self._loop.nudge(), self._loop.work_order()
         said: list[BaseMessage] = [] if nudge is None else [HumanMessage(nudge)]
         return said if order is None else [*said, *self._ordered(order, messages)], "agent"
@@ -211,14 +219,15 @@ class Conversation:
     ) -> None:
         """Observe a reply with the results of its calls."""
         refused, held = self._refused, self._held
-        self._reply, self._refused, self._held = None, None, frozenset()
+        self._came = self._reply = self._refused = None
+        self._held = frozenset()
         errors, self._errors = self._errors, {}
         done = observed(reply, results, held, errors if cut else None)
         self._loop.observe(**done, cut=cut)
         if refused is not None:
             self._loop.told(refused)
 
-    def _cut_off(self, messages: Sequence[BaseMessage], unless: AIMessage | None = None) -> None:
+    def _cut_off(self, messages: Sequence[BaseMessage], unless: AIMessage) -> None:
         """Observe the last reply if no results can come any more: its run broke off.
 
         Args:
@@ -226,9 +235,19 @@ class Conversation:
             unless: The reply that is looked at now.
         """
         reply = self._reply
-        if reply is None or (unless is not None and _same(reply, unless)):
-            return
-        self._complete(reply, _results(messages, reply), cut=True)
+        if reply is not None and not _same(reply, unless):
+            self._complete(reply, _results(messages, reply), cut=True)
+
+    def _unobserved(self, messages: Sequence[BaseMessage]) -> AIMessage | None:
+        """The reply whose turn is open; a run that broke off may have told only the state of it."""
+        for reply in (self._reply, self._came):
+            if reply is not None:
+                return reply
+        asked, ids = self._loop.said.asked, _ids(messages)
+        if asked is None or not ids or ids[-1] in asked:
+            return None
+        # Where none of the old replies stands any more, it is another conversation.
+        return _turn(messages)[0] if not asked or set(asked) & set(ids) else None
 
     def _ordered(self, order: str, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """The work order as a message; only the newest stays in the conversation."""
@@ -248,6 +267,11 @@ def _turn(messages: Sequence[BaseMessage]) -> tuple[AIMessage, dict[str, ToolMes
         if isinstance(message, ToolMessage):
             results[message.tool_call_id] = message
     raise HarnessError("guard: the conversation must have an AIMessage before its ToolMessages")
+
+
+def _ids(messages: Sequence[BaseMessage]) -> list[str]:
+    """Ids of the replies in a conversation."""
+    return [m.id for m in messages if isinstance(m, AIMessage) and m.id is not None]
 
 
 def _same(one: BaseMessage, other: BaseMessage) -> bool:

@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("langchain")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, hook_config
 from langchain_core.messages import HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
 from harness import LoopGuard
@@ -108,6 +109,44 @@ def test_a_tool_that_raises_is_a_failed_call_of_its_turn() -> None:
     assert (len(model.asked), replayed(guard)) == (3, ("spin", 3))
     calls = [(c.get("result"), c["ok"]) for c in guard.recording()["steps"][0]["calls"]]
     assert calls == [(None, False), ("FileNotFoundError: no such file", False)]
+
+
+@pytest.mark.parametrize("options", [{}, {"checkpointer": InMemorySaver()}], ids=["alone", "saved"])
+def test_a_reply_behind_which_the_graphs_own_limit_falls_is_taken_in(
+    options: dict[str, Any],
+) -> None:
+    # The guard's hooks are nodes of their own: the second of two steps is the model.
+    limited: Any = {"configurable": {"thread_id": "1"}, "recursion_limit": 2}
+    guard = LoopGuard("balanced", goal=GOAL)
+    model = Scripted(script=[says("Again.", "lost.py")])
+    agent: Any = create_agent(model, [run_tests], middleware=[GuardMiddleware(guard)], **options)
+    for number in range(3):
+        with pytest.raises(GraphRecursionError):
+            agent.invoke({"messages": [("user", GOAL)]}, limited)
+        assert (len(model.asked), len(guard.recording()["steps"])) == (number + 1, number)
+    agent.invoke({"messages": [("user", GOAL)]}, limited)
+    assert (len(model.asked), replayed(guard)) == (3, ("spin", 3))
+    assert [step["calls"][0]["ok"] for step in guard.recording()["steps"]] == [False] * 3
+
+
+def test_a_reply_that_other_middleware_sends_back_is_a_turn() -> None:
+    class Refuses(AgentMiddleware[Any, Any, Any]):
+        """Sends the first reply back, before the guard sees what comes of it."""
+
+        @hook_config(can_jump_to=["model"])
+        def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+            if len(state["messages"]) > 2:
+                return None
+            return {"messages": [HumanMessage("Shorter.")], "jump_to": "model"}
+
+    guard = LoopGuard("balanced", goal=GOAL)
+    model = Scripted(script=[says("A long story."), says("Bye.")])
+    create_agent(model, [run_tests], middleware=[GuardMiddleware(guard), Refuses()]).invoke(
+        {"messages": [("user", GOAL)]}
+    )
+    first, second = guard.recording()["steps"]
+    assert (first["reply"]["text"], second["reply"]["text"]) == ("A long story.", "Bye.")
+    assert (second["nudge"], second.get("user")) == ("Shorter.", None)
 
 
 def test_what_other_middleware_says_behind_the_results_is_no_new_run() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 
@@ -16,6 +17,7 @@ from agents.run_state import RunState
 from agents.testing import ModelStep, ScriptedModel
 
 from harness import HarnessError, LoopGuard
+from harness.adapters._loop import Loop
 from harness.adapters.openai_agents import GuardHooks, GuardStopped
 from harness.clock import VirtualClock
 from tests.adapters.replays import GOAL, replayed
@@ -119,6 +121,49 @@ def test_a_run_goes_on_after_an_approval(elsewhere: bool, approved: bool, before
     assert (step["reply"]["text"], step["reply"]["ms"]) == ("I ask.", 0)
     assert (step["idle_ms"], step["reply"]["usage"]["cache_read"]) == (1_800_000, 64)
     assert replayed(guard) == ("agent_finished", before + 2)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another process"])
+def test_a_persons_word_before_an_approval_is_known_wherever_it_goes_on(elsewhere: bool) -> None:
+    clock = VirtualClock()
+
+    async def main() -> LoopGuard:
+        guard = LoopGuard("balanced", goal=GOAL, clock=clock)
+        hooks = GuardHooks(guard)
+        agent = agent_of(says("Hello."), says("", "a.py"), says("Bye."), needs_approval=True)
+        first = await Runner.run(agent, GOAL, hooks=hooks, run_config=hooks.run_config())
+        asked = [*first.to_input_list(), {"role": "user", "content": "never mind"}]
+        waiting = await Runner.run(agent, asked, hooks=hooks, run_config=hooks.run_config())
+        state = waiting.to_state()
+        if elsewhere:
+            guard = LoopGuard.restore(json.loads(json.dumps(guard.state())), clock=clock)
+            hooks = GuardHooks(guard)
+        for item in state.get_interruptions():
+            state.approve(item)
+        with pytest.raises(GuardStopped, match="goal changed"):
+            await Runner.run(agent, state, hooks=hooks, run_config=hooks.run_config())
+        return guard
+
+    guard = asyncio.run(main())
+    assert steps(guard) == [([], None), ([("a.py: 3 passed", None)], "never mind")]
+    assert replayed(guard) == ("goal_changed", 2)
+
+
+def test_a_guard_that_saw_many_runs_keeps_few_alive() -> None:
+    class Run:
+        """Stands for what a framework makes a run of."""
+
+    loop = Loop(LoopGuard("balanced", goal=GOAL))
+    seen: WeakSet[Run] = WeakSet()
+    ids = []
+    for _ in range(200):
+        run = Run()
+        seen.add(run)
+        ids.append(id(run))
+        assert loop.enter(id(run), run)
+    assert 2 <= len(seen) <= 64
+    with pytest.raises(HarnessError, match="in two runs at once"):
+        loop.enter(ids[-2])
 
 
 def test_a_guard_in_two_runs_at_once_is_refused() -> None:

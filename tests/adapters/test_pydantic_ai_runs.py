@@ -156,6 +156,23 @@ def test_an_approval_ends_the_turn_that_asked_for_it(
     assert replayed(guard) == ("agent_finished", 2)
 
 
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another process"])
+def test_a_persons_word_before_an_approval_is_known_wherever_it_goes_on(elsewhere: bool) -> None:
+    guard = LoopGuard("balanced", goal=GOAL)
+    asked = asked_of(says("Hello."), says("", "a.py", tool="delete"), says("Bye."))
+    guarded = Guarded(guard)
+    history = asked.run(guarded).all_messages()
+    waiting = asked.run(guarded, "never mind", message_history=history)
+    (call,) = waiting.output.approvals
+    if elsewhere:
+        guard = LoopGuard.restore(json.loads(json.dumps(guard.state())))
+        guarded = Guarded(guard)
+    answers = DeferredToolResults(approvals={call.tool_call_id: True})
+    asked.run(guarded, None, message_history=waiting.all_messages(), deferred_tool_results=answers)
+    assert steps(guard) == [([], None), ([("a.py: 3 passed", True)], "never mind")]
+    assert replayed(guard) == ("goal_changed", 2)
+
+
 def test_approved_calls_that_fail_again_and_again_end_the_loop() -> None:
     guard = LoopGuard("balanced", goal=GOAL)
     guarded = Guarded(guard)
