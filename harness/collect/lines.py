@@ -17,10 +17,11 @@ class Lines:
     """A ``.jsonl`` file whose last lines can still be replaced. One process at a time writes it.
 
     Args:
-        path: The file; lines that are there already stay. It and its folder are made at the first
-            line.
+        path: The file, or a link to it, which stays one; lines that are there already stay. It
+            and its folder are made at the first line.
 
     Attributes:
+        path: The file itself.
         ids: Of the recordings that were there already, how often each.
 
     Raises:
@@ -28,7 +29,7 @@ class Lines:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = path.resolve()
         self.ids: dict[str, int] = {}
         self._open: dict[str, bytes] = {}
         self._finished: dict[str, bytes] = {}

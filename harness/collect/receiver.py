@@ -169,7 +169,9 @@ def collecting(
     redactor = Redactor(secrets)
     # The agent often runs with the same keys.
     redactor.learn(os.environ)
-    with _alone(Path(path)):
+    # Other names of one file are not other files.
+    path = Path(path).resolve()
+    with _alone(path):
         collector = Collector(path, idle_ms=idle_ms, redactor=redactor, tell=tell)
         receiver = Receiver(collector, max_body, tell)
         with (

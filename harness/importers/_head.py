@@ -112,8 +112,13 @@ def _head(path: Path, raw: bytes) -> Head:
     named = path.name.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     line, _, rest = body.partition(b"\n")
     value, whole = beginning(line)
-    # A file system that lost what was written last leaves zeros in its place.
-    if b"\0" in raw[:8192] and not whole and not (named and _sound(body) is not None):
+    # A file system that lost what was written last leaves zeros in its place. What begins with
+    # a key or an item is JSON nonetheless.
+    if (
+        b"\0" in raw[:8192]
+        and not whole
+        and not (beginning(body.partition(b"\0")[0])[0] or (named and _sound(body) is not None))
+    ):
         return Head(path, "binary")
     text = raw[:65536].decode("utf-8", "replace")
     # A bracket alone is how a document begins that was laid out over lines.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ from harness.importers._base import Place
 from harness.importers._head import head_of
 from harness.importers._hints import hint
 from harness.importers._intake import Intake
-from harness.importers._open import UNPACKING, opened
+from harness.importers._open import CHUNK_BYTES, UNPACKING, opened
 from harness.importers._stream import BrokenOffError, NoListError, split
 from harness.text import mended
 
@@ -177,29 +177,80 @@ def json_records(
 
 
 def _raw_lines(path: Path, expected: str, intake: Intake) -> Iterator[tuple[Place, bytes]]:
+    for place, raw, rest in raw_lines(path, expected, intake):
+        if rest is None:
+            yield place, raw
+        else:
+            intake.note(place.error(f"a line may hold at most {MAX_LINE_BYTES} bytes"))
+
+
+def raw_lines(
+    path: Path, expected: str, intake: Intake
+) -> Iterator[tuple[Place, bytes, Callable[[int], bytes] | None]]:
+    """Each non-empty line as it stands; of one that is too long the beginning, and its rest.
+
+    Args:
+        path: The file.
+        expected: What it should hold, in words.
+        intake: Learns where a packed file breaks off.
+
+    Raises:
+        ImportFormatError: The file cannot be read, or no line holds anything.
+    """
     empty, before = True, intake.broken
     with opened(path, intake) as file:
         number = 0
-        while raw := _line(file, Place(path, f"line {number + 1}"), intake):
+        while raw := _line(file, Place(path, f"line {number + 1}"), intake, MAX_LINE_BYTES + 1):
             number += 1
             place = Place(path, f"line {number}")
             if len(raw) > MAX_LINE_BYTES:
-                intake.note(place.error(f"a line may hold at most {MAX_LINE_BYTES} bytes"))
-                while raw and not raw.endswith(b"\n"):
-                    raw = _line(file, place, intake)
+                empty = False
+                rest = _Rest(file, place, intake, raw.endswith(b"\n"))
+                yield place, raw, rest.read
+                while rest.read(CHUNK_BYTES):
+                    pass
             elif raw.strip():
                 empty = False
-                yield place, raw.rstrip(b"\r\n")
+                yield place, raw.rstrip(b"\r\n"), None
     if empty and intake.broken == before:
         raise ImportFormatError(f"{path}: the file is empty; expected {expected}")
 
 
-def _line(file: IO[bytes], place: Place, intake: Intake) -> bytes:
+class _Rest:
+    """What of a line is not read yet."""
+
+    def __init__(self, file: IO[bytes], place: Place, intake: Intake, ended: bool) -> None:
+        self._file, self._place, self._intake, self._ended = file, place, intake, ended
+
+    def read(self, size: int) -> bytes:
+        """The next bytes of it, none at its end."""
+        raw = b"" if self._ended else _line(self._file, self._place, self._intake, size)
+        self._ended = not raw or raw.endswith(b"\n")
+        return raw
+
+
+def _line(file: IO[bytes], place: Place, intake: Intake, most: int) -> bytes:
     try:
-        return file.readline(MAX_LINE_BYTES + 1)
+        return file.readline(most)
     except UNPACKING as error:
         intake.note(place.error(f"the rest of the file cannot be unpacked: {error}"))
         return b""
+
+
+def json_row(raw: bytes, place: Place) -> list[Any]:
+    """The JSON values of a line: most often one, or several one after another.
+
+    Raises:
+        ImportFormatError: They are not JSON.
+    """
+    text = _decoded(raw, place)
+    values: list[Any] = []
+    at = _behind_blanks(text, 0)
+    while at < len(text):
+        value, end = _parsed(text, place, at)
+        values.append(value)
+        at = _behind_blanks(text, end)
+    return values
 
 
 def json_value(raw: bytes, place: Place) -> Any:

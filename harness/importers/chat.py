@@ -47,9 +47,10 @@ ITERATION = (
     "One assistant message with the tool results that answer its calls; of the items of OpenAI's "
     "Responses, all that one reply consists of. The first user message is the goal unless 'goal' "
     "says another; later ones are the 'user' of the next step. A line that the Batch API wrote is "
-    "a reply without a goal. A call failed where its arguments are no JSON object (those of a "
-    "custom tool are a text) or its result says so (is_error, status error, an exit_code that is "
-    "not 0, a text that begins with the word Error or with Traceback)."
+    "a reply without a goal; of a request that expired there, an error. A call failed where its "
+    "arguments are no JSON object (those of a custom tool are a text) or its result says so "
+    "(is_error, status error, an exit_code that is not 0, a text that begins with the word Error "
+    "or with Traceback)."
 )
 EXIT_REASON = (
     "Explicit where the run has 'exit_reason'. Else agent_finished is inferred where the last "
@@ -73,7 +74,9 @@ def fits(head: Head) -> bool:
         return False
     if isinstance(head.first, list):
         return bool(head.first) and isinstance(head.first[0], dict) and "role" in head.first[0]
-    if head.has("custom_id") and isinstance(head.get("response", "body"), dict):
+    if head.has("custom_id") and any(
+        isinstance(head.get(*keys), dict) for keys in (("response", "body"), ("error",))
+    ):
         return True
     return any(isinstance(head.get(key), list) for key in ("messages", "conversations"))
 
@@ -124,10 +127,15 @@ def _answered(messages: list[Any]) -> bool:
 
 
 def _body(values: dict[str, Any]) -> dict[str, Any] | None:
-    """The response of a line that OpenAI's Batch API wrote."""
-    response = values.get("response")
-    body = response.get("body") if isinstance(response, dict) else None
-    return {"role": "assistant", **body} if isinstance(body, dict) else None
+    """The response of a line that OpenAI's Batch API wrote, or the error of one that has none."""
+    response = values.get("response", {"status_code": None})
+    if not isinstance(response, dict):
+        return None
+    if isinstance(body := response.get("body"), dict):
+        return {"role": "assistant", **body}
+    # A request that nobody carried out, as one that expired.
+    failed = "status_code" in response and values.get("error") and "custom_id" in values
+    return {"role": "assistant", "error": values["error"]} if failed else None
 
 
 def _answer(values: dict[str, Any], key: str | None) -> Any:

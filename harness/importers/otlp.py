@@ -19,14 +19,14 @@ from harness.errors import ImportFormatError
 from harness.importers._base import Place
 from harness.importers._head import Head, head_of
 from harness.importers._intake import Intake
-from harness.importers._reading import MAX_LINE_BYTES, json_items, json_lines, json_records
+from harness.importers._reading import MAX_LINE_BYTES, json_items, json_records
 from harness.importers._spans.conversations import conversation_of
 from harness.importers._spans.dialects import is_model_call
 from harness.importers._spans.grouped import grouped
 from harness.importers._spans.otlp import SpanEvent, attach, events_from, spans_from
 from harness.importers._spans.protobuf import is_request, requests
 from harness.importers._spans.rootless import Call, call_of, joined
-from harness.importers._spans.salvage import salvaged
+from harness.importers._spans.salvage import lines, salvaged
 from harness.importers._spans.span import Event, Span
 from harness.importers._spans.spool import Spool, common, spool
 from harness.importers._spans.traces import (
@@ -139,9 +139,9 @@ def _requests(file: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
     if head.kind in ("object", "list") and any(head.has(key) for key in (*_SPANS, *_LOGS)):
         yield from _document(head, intake)
         return
-    if file.name.removesuffix(".gz").endswith(_LINES):
+    if head.kind == "lines" or file.name.removesuffix(".gz").endswith(_LINES):
         # Also where the first line is broken.
-        yield from _objects(json_lines(file, intake), intake)
+        yield from _objects(lines(file, intake), intake)
         return
     if head.kind in ("binary", "text"):
         yield from requests(file, intake)
@@ -171,18 +171,18 @@ def _document(head: Head, intake: Intake) -> Iterator[tuple[Place, Any]]:
         intake.total_bytes += first.total_bytes
     if not broken:
         return
-    before, last = intake.broken, None
-    for place, request in salvaged(head.path, intake):
-        last = place
-        yield place, request
-    for words in broken:
+    before = intake.broken
+    last, whole = yield from salvaged(head.path, intake)
+    lost = intake.broken > before
+    # All that follows from one bracket too many is told of once.
+    for words in broken if lost or not whole else broken[:1]:
         _, ended, why = words.partition(_REST)
         if last is not None and f"hold at most {MAX_LINE_BYTES} bytes" in words:
             continue
-        # A bracket too many looks like the end of the document.
-        if ended and last is not None and (_NEXT not in why or intake.broken == before):
+        # A bracket too many or too few looks like another end of the document.
+        if ended and last is not None and not (lost and (whole or _NEXT in why)):
             intake.note(Place(head.path, f"after {last.spot}").error(_REST + why))
-        elif intake.broken == before:
+        elif not lost:
             intake.note(ImportFormatError(words))
 
 

@@ -72,3 +72,20 @@ def test_somebody_else_changes_the_file(tmp_path: Path, others: str | None, left
     file.put("two", '{"id": "two", "more": 1}')
     file.write()
     assert path.read_text() == left + '{"id": "two", "more": 1}\n'
+
+
+@pytest.mark.parametrize("before", [f"{ONE}\n", None])
+def test_a_link_stays_one(tmp_path: Path, before: str | None) -> None:
+    path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
+    if before is not None:
+        path.write_text(before)
+    link.symlink_to(path)
+    file = Lines(link)
+    file.put("two", TWO)
+    file.write()
+    with path.open("a") as other:
+        other.write(f"{THREE}\n")
+    file.put("two", TWO)
+    file.write()
+    assert link.is_symlink()
+    assert path.read_text() == f"{before or ''}{THREE}\n{TWO}\n"

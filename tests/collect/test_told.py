@@ -36,6 +36,17 @@ def test_a_second_collector_does_not_double_the_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_link_to_the_file_is_the_same_file(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.jsonl", tmp_path / "here" / "link.jsonl"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    for one, other in ((path, link), (link, path)):
+        taken = pytest.raises(HarnessError, match=r"a.jsonl is written by another collector")
+        with collecting(one), taken, collecting(other):
+            pass
+    assert (list(link.parent.iterdir()), link.is_symlink()) == ([link], True)
+
+
 def test_where_nothing_can_be_written_is_said_before_the_command_runs(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     found = collect(tmp_path, "-o", "file/a.jsonl", child=["print('ran')"])

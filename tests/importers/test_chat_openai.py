@@ -130,9 +130,47 @@ def test_a_batch(write_lines: Write, body: dict[str, Any], reply: dict[str, Any]
     assert detect(path) == "chat"
 
 
-def test_a_batch_line_without_a_response(write_lines: Write, refused: Refused) -> None:
-    line = {"id": "b", "custom_id": "k", "response": None, "error": {"message": "expired"}}
+EXPIRED = {"code": "batch_expired", "message": "This request could not be executed in time."}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"response": None, "error": EXPIRED}, EXPIRED["message"]),
+        ({"error": EXPIRED}, EXPIRED["message"]),
+        ({"response": {"status_code": 500, "body": None}, "error": EXPIRED}, EXPIRED["message"]),
+        ({"response": None, "error": {"code": "batch_expired"}}, '{"code": "batch_expired"}'),
+    ],
+)
+def test_a_batch_line_without_a_response(
+    write_lines: Write, more: dict[str, Any], words: str
+) -> None:
+    """First of its file, as well as later on."""
+    line = {"id": "b", "custom_id": "k", **more}
+    good = {"id": "c", "custom_id": "l", "response": {"status_code": 200, "body": COMPLETION}}
+    for lines in ((line, good), (good, line)):
+        path = write_lines(*lines, name="out.jsonl")
+        found = {one["title"]: one for one in read(path)}
+        assert found["k"]["steps"] == [{"reply": {"error": words}}]
+        assert found["k"]["recorded"] == {}
+        assert len(found) == 2
+        assert detect(path) == "chat"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"custom_id": "k", "response": None, "error": None},
+        {"response": None, "error": EXPIRED},
+    ],
+)
+def test_no_batch_line(write_lines: Write, refused: Refused, line: dict[str, Any]) -> None:
     assert "needs one of the keys messages" in refused(write_lines(line))
+
+
+def test_a_response_outranks_an_error_beside_it(one: One) -> None:
+    found = one(run(ASK, custom_id="k", error=EXPIRED, response="Hot."))
+    assert found["steps"] == [{"reply": {"text": "Hot."}}]
 
 
 def test_chats_stay_as_they_are(one: One) -> None:

@@ -45,6 +45,10 @@ LONG = {"id": 1, "text": "a" * 500}
         ("a.json", b"[" * 100_000, "list", []),
         ("a.json", b"", "empty", None),
         ("a.json", b"\xef\xbb\xbf \n\t", "empty", None),
+        # Zeros that a file system left in a document.
+        ("a.json", b'{"a": [{"b": "\0\0"}]}', "object", {"a": [{}]}),
+        ("a.json", b'{\n "a": 1, "b": \0\0}', "object", {"a": 1}),
+        ("a.bin", b"{\0\0", "binary", None),
         ("a.bin", b"\x7fELF\0\0", "binary", None),
         ("a.json", '{"a": 1}'.encode("utf-16"), "binary", None),
     ],

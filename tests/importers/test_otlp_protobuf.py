@@ -85,6 +85,20 @@ def test_a_broken_message_behind_its_length_is_lost_alone(write_bytes: Write) ->
     assert "message 2: is no ExportTraceServiceRequest" in intake.problems[0]
 
 
+@pytest.mark.parametrize("lost", [1, 7, 50])
+@pytest.mark.parametrize("way", ["lengths in four bytes", "lengths as varint"])
+def test_bytes_lost_in_a_message_lose_no_other(way: str, lost: int, write_bytes: Write) -> None:
+    many = [message(*trace(number, at=100 * number)) for number in range(1, 9)]
+    fixed = way == "lengths in four bytes"
+    framed = [(len(m).to_bytes(4, "big") if fixed else varint(len(m))) + m for m in many]
+    # In the last span, the agent's, so that every call of a model is still sound.
+    framed[2] = framed[2][: -lost - 20] + framed[2][-20:]
+    intake = Intake()
+    found = list(otlp.read(write_bytes(b"".join(framed)), intake))
+    assert sum(len(one["steps"]) for one in found) == 16
+    assert "message 3: is no ExportTraceServiceRequest" in intake.problems[-1]
+
+
 @pytest.mark.parametrize(
     ("raw", "words"),
     [

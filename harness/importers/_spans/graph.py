@@ -20,12 +20,14 @@ class Graph:
     """The spans of one run, in order of their start, with who stands above whom.
 
     Attributes:
+        place: The run.
         nodes: All of them; one whose start is unknown stands behind its predecessor.
         calls: Model calls that wrap no other; each has what only its wrapper knew.
         tools: Executions that are not within one of the same tool.
     """
 
     def __init__(self, place: Place, nodes: Sequence[Node]) -> None:
+        self.place = place
         self.nodes = _ordered(nodes)
         self._by_id = {node.id: node for node in self.nodes}
         self._agents: dict[str, Node | None] = {}
@@ -57,14 +59,17 @@ class Graph:
 
     def agent(self, node: Node) -> Node | None:
         """The agent's run that ``node`` is part of."""
-        return next((above for above in self.above(node) if above.kind == "agent"), None)
+        if node.id not in self._agents:
+            agents = (above for above in self.above(node) if above.kind == "agent")
+            self._agents[node.id] = next(agents, None)
+        return self._agents[node.id]
 
     def apart(self, node: Node, other: Node) -> bool:
         """Whether two spans are parts of two agents' runs, neither within the other, at one time.
 
         Such agents know nothing of each other's calls.
         """
-        one, two = self._agent_of(node), self._agent_of(other)
+        one, two = self.agent(node), self.agent(other)
         if one is None or two is None or one.id == two.id or not _overlap(one, two):
             return False
         around = {above.id for agent in (one, two) for above in self.above(agent)}
@@ -88,11 +93,6 @@ class Graph:
             yield last.id
         if last.parent is not None:
             yield last.parent
-
-    def _agent_of(self, node: Node) -> Node | None:
-        if node.id not in self._agents:
-            self._agents[node.id] = self.agent(node)
-        return self._agents[node.id]
 
     def own_ms(self, tool: Node) -> int | None:
         """How long an execution took, without the model calls and executions inside it.

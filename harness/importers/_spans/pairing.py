@@ -7,12 +7,22 @@ result.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.importers._messages import Message, Result
-from harness.importers._spans.graph import Graph, canonical
+from harness.importers._spans.brought import (
+    Brought,
+    Mark,
+    alike,
+    brought,
+    goes_on,
+    results_of,
+    same_args,
+)
+from harness.importers._spans.graph import Graph
 from harness.importers._spans.node import Node
 from harness.importers._turns import settle
 
@@ -24,6 +34,7 @@ class Open:
     Attributes:
         node: The model call that asked for it, or the execution that nobody asked for.
         opening: The first user message of the conversation in which it was asked for.
+        before: Results that were there when it was asked for, so that none of them is its own.
     """
 
     call_id: str | None
@@ -32,6 +43,7 @@ class Open:
     node: Node
     opening: str | None = None
     executed: bool = False
+    before: Counter[Mark] = field(default_factory=Counter)
 
     @property
     def pending(self) -> bool:
@@ -47,19 +59,33 @@ class Pairing:
     open: list[Open] = field(default_factory=list)
     #: Ids that any call of the run has.
     _known: set[str | None] = field(default_factory=set)
-    #: Ids that were answered, by conversation: later requests of it tell the same again.
-    _answered: set[tuple[str | None, str]] = field(default_factory=set)
+    #: Ids that were asked for or answered, by conversation: its requests tell of these again.
+    _own: set[tuple[str | None, str | None]] = field(default_factory=set)
+    #: Ids that were asked for, by agent's run and conversation.
+    _agents: set[tuple[str, str | None, str | None]] = field(default_factory=set)
 
-    def add(self, calls: Sequence[Open]) -> None:
-        """A model call asks for these; what has its result waits for nothing any more."""
+    def add(self, calls: Sequence[Open], asked: Sequence[Message]) -> None:
+        """A model call asks for these; what has its result waits for nothing any more.
+
+        Args:
+            calls: In order.
+            asked: All that the model call was asked.
+        """
         self.open = [*(waiting for waiting in self.open if waiting.pending), *calls]
-        self._known.update(call.call_id for call in calls)
+        ids = {call.call_id for call in calls}
+        self._known |= ids
+        before = Counter(told.mark for told in brought(asked, ids)) if calls else Counter()
+        for call in calls:
+            call.before = before
+            self._own.add((call.opening, call.call_id))
+            if (agent := self.graph.agent(call.node)) is not None:
+                self._agents.add((agent.id, call.opening, call.call_id))
 
     def asked(self, node: Node) -> Open | None:
         """The call that an execution carries out; ``None``: no model call asked for it.
 
         By id, else by tool. Of several: the one asked for nearest in the tree, with these
-        arguments, newest.
+        arguments, of which the conversation tells this result, newest.
         """
         free = [w for w in self.open if not w.executed and not self._apart(w, node)]
         found = [w for w in free if node.call_id is not None and w.call_id == node.call_id]
@@ -69,12 +95,17 @@ class Pairing:
             return next(iter(found), None)
         far = self.graph.distances(node, (w.node for w in found))
         said = node.args not in (None, {})
-        return max(
-            found,
-            key=lambda w: (
-                -far[w.node.id], said and _same_args(w.call.get("args"), node.args), w.step,
-            ),
-        )  # fmt: skip
+        fits = [(-far[w.node.id], said and same_args(w.call.get("args"), node.args)) for w in found]
+        best = max(fits)
+        found = [w for w, fit in zip(found, fits, strict=True) if fit == best]
+        if len(found) > 1 and node.result is not None:
+            found = [w for w in found if self._told(w, node.result)] or found
+        return max(found, key=lambda w: w.step)
+
+    def _told(self, waiting: Open, text: str) -> bool:
+        """Whether the model call that goes on behind a call is told that text as its result."""
+        results = results_of(self.graph, waiting.node, waiting.step)
+        return any(r.call_id == waiting.call_id and r.text == text for r in results)
 
     def answer(self, node: Node, opening: str | None, asked: Sequence[Message]) -> None:
         """Give what a model call was told to the calls whose result is still unknown.
@@ -84,6 +115,9 @@ class Pairing:
             opening: The first user message among what it was asked.
             asked: All that it was asked.
         """
+        waiting = {w.call_id for w in self.open if w.pending}
+        if not waiting:
+            return
         last = max((n for n, m in enumerate(asked) if m.role == "assistant"), default=-1)
         strange = [
             result
@@ -91,11 +125,10 @@ class Pairing:
             for result in message.results
             if result.call_id is not None
             and result.call_id not in self._known
-            and (opening, result.call_id) not in self._answered
+            and (opening, result.call_id) not in self._own
         ]
-        for message in reversed(asked):
-            for result in reversed(message.results):
-                self._give(node, opening, result)
+        for told in reversed(brought(asked, waiting)):
+            self._give(node, opening, told)
         if strange:
             self._in_order(opening, strange)
 
@@ -106,12 +139,15 @@ class Pairing:
             settle(waiting[0].call, Result(None, None, text, failed=False))
         return len(waiting) == 1
 
-    def _give(self, node: Node, opening: str | None, result: Result) -> None:
-        waiting = [w for w in self.open if w.pending and not self._apart(w, node)]
+    def _give(self, node: Node, opening: str | None, told: Brought) -> None:
+        result = told.result
+        waiting = [
+            w for w in self.open
+            if w.pending and w.before[told.mark] < told.number and not self._apart(w, node)
+        ]  # fmt: skip
         if result.call_id is not None:
             waiting = [w for w in waiting if w.call_id == result.call_id]
-            if (opening, result.call_id) in self._answered:
-                waiting = [w for w in waiting if w.opening == opening]
+            waiting = self._within(waiting, node, opening, result.call_id)
         elif result.tool is not None:
             waiting = [w for w in waiting if w.call["tool"] == result.tool]
         if not waiting:
@@ -121,8 +157,24 @@ class Pairing:
         if len(waiting) > 1:
             far = self.graph.distances(node, (w.node for w in waiting))
             waiting.reverse()
-            found = max(waiting, key=lambda w: (w.opening == opening, -far[w.node.id]))
+            found = max(
+                waiting,
+                key=lambda w: (
+                    w.opening == opening, alike(w.call, told.call),
+                    goes_on(self.graph, w.node, node), -far[w.node.id],
+                ),
+            )  # fmt: skip
         self._settle(opening, found, result)
+
+    def _within(
+        self, waiting: list[Open], node: Node, opening: str | None, call_id: str
+    ) -> list[Open]:
+        """Those of the conversation, if it asked for the id by itself: it tells of its own."""
+        agent = self.graph.agent(node)
+        own = agent is not None and (agent.id, opening, call_id) in self._agents
+        if own or (opening, call_id) in self._own:
+            waiting = [w for w in waiting if w.opening == opening]
+        return [w for w in waiting if self.graph.agent(w.node) is agent] if own else waiting
 
     def _in_order(self, opening: str | None, strange: list[Result]) -> None:
         """Pair results whose ids no call has with the calls they directly follow."""
@@ -135,13 +187,7 @@ class Pairing:
     def _settle(self, opening: str | None, found: Open, result: Result) -> None:
         settle(found.call, result)
         if result.call_id is not None:
-            self._answered.add((opening, result.call_id))
+            self._own.add((opening, result.call_id))
 
     def _apart(self, waiting: Open, node: Node) -> bool:
         return self.graph.apart(waiting.node, node)
-
-
-def _same_args(asked: Any, executed: Any) -> bool:
-    # LangChain writes a tool's input as Python does.
-    alike = isinstance(executed, str) and executed == str(asked)
-    return alike or canonical(asked or {}) == canonical(executed or {})

@@ -15,12 +15,14 @@ from harness.importers._spans.dialects import kind_of
 from harness.importers._spans.node import Kind
 from harness.importers._spans.rootless import Call, Joined, call_in
 from harness.importers._spans.span import Span
+from harness.importers._spans.waits import owner_of, waits_of
 
 #: The rule, in words for ``ITERATION``.
 RULE = (
     "Model calls directly within an outermost span that is no agent's are a run for each history "
     "that goes on, where at least two of these have several calls and every such one has a call "
-    "at the same time as another's; executions go with the call that asked for their id. "
+    "at the same time as another's; executions go with the call that asked for their id (of "
+    "several by arguments, time, result). "
 )
 
 
@@ -92,24 +94,15 @@ def _owners(branches: dict[str, list[Span]], kinds: dict[str, Kind]) -> dict[str
     owners = {top: joined.run_of(calls[top]) for top in ordered}
     if not _at_once([(calls[top], owners[top]) for top in ordered]):
         return None
-    asked: dict[str, set[str]] = defaultdict(set)
-    for top in ordered:
-        for own in calls[top].pending:
-            asked[own].add(owners[top])
+    waits = waits_of([(calls[top], owners[top], branches[top]) for top in ordered])
     for top, members in branches.items():
-        if top not in owners and any(kinds[span.span_id] == "tool" for span in members):
-            runs = asked.get(_call_id(members, kinds), set())
-            if len(runs) != 1:
-                return None
-            owners[top] = next(iter(runs))
+        if top in owners or all(kinds[span.span_id] != "tool" for span in members):
+            continue
+        owner = owner_of([span for span in members if kinds[span.span_id] == "tool"], waits)
+        if owner is None:
+            return None
+        owners[top] = owner
     return owners
-
-
-def _call_id(members: Sequence[Span], kinds: dict[str, Kind]) -> str:
-    """The id of the call that a branch carries out; empty where it names none."""
-    ids = (span.attributes.get("gen_ai.tool.call.id") for span in members
-           if kinds[span.span_id] == "tool")  # fmt: skip
-    return next((own for own in ids if isinstance(own, str)), "")
 
 
 def _at_once(calls: Sequence[tuple[Call, str]]) -> bool:

@@ -60,31 +60,58 @@ def requests(path: Path, intake: Intake) -> Iterator[tuple[Place, Any]]:
             try:
                 raw = stream.message(framing)
             except _TooLongError as error:
+                stream.back()
                 yield from _spans(place, stream.within(error.left), intake)
                 if not stream.short:
                     continue
                 intake.note(place.error(f"the rest of the file cannot be read: {error}"))
                 return
             except (*UNPACKING, ValueError) as error:
+                stream.back()
                 yield from _spans(place, stream.rest, intake)
                 intake.note(place.error(f"the rest of the file cannot be read: {error}"))
                 return
             if raw is None:
                 return
-            yield from _message(place, raw, intake)
+            try:
+                request = _request(raw)
+            except ValueError as error:
+                problem = f"is no ExportTraceServiceRequest: {error}"
+                if _goes_on(stream, framing):
+                    yield from _spans(place, BytesIO(raw).read, intake)
+                    intake.note(place.error(problem))
+                    continue
+                # It lacks bytes or has too many, so that its length leads nowhere.
+                stream.back()
+                yield from _spans(place, stream.rest, intake)
+                intake.note(place.error(f"{problem}; from it on spans are read one by one"))
+                return
+            yield place, request
 
 
-def _message(place: Place, raw: bytes, intake: Intake) -> Iterator[tuple[Place, Any]]:
+def _request(raw: bytes) -> Any:
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
     try:
-        request = ExportTraceServiceRequest.FromString(raw)
+        return ExportTraceServiceRequest.FromString(raw)
     except DecodeError as error:
-        yield from _spans(place, BytesIO(raw).read, intake)
-        intake.note(place.error(f"is no ExportTraceServiceRequest: {error}"))
-        return
-    yield place, request
+        raise ValueError(str(error)) from error
+
+
+def _goes_on(stream: _Stream, framing: str) -> bool:
+    """Whether a message that can be read comes next, or the end; it is still to be taken."""
+    broken = stream.taken
+    try:
+        raw = stream.message(framing)
+        sound = raw is None or any(
+            scope.spans for group in _request(raw).resource_spans for scope in group.scope_spans
+        )
+    except (*UNPACKING, ValueError):
+        sound = False
+    stream.back()
+    stream.taken = broken
+    return sound
 
 
 def _spans(
@@ -172,12 +199,14 @@ class _Stream:
 
     Attributes:
         short: The file ended within the message that was read last.
+        taken: What was read of the last message, its length too.
     """
 
     def __init__(self, file: IO[bytes], start: bytes) -> None:
         self._file = file
         self._start = start
         self.short = False
+        self.taken: list[bytes] = []
 
     def message(self, framing: str) -> bytes | None:
         """The next message; ``None`` at the end.
@@ -185,32 +214,24 @@ class _Stream:
         Raises:
             ValueError: The file ends within it, or it is too long.
         """
-        head = b""
-        if framing == "none":
-            if (tag := self._read(1)) != b"":
-                head = tag + self._length_bytes()
-                if tag[0] != _FIRST:
-                    self._start = head + self._start
-                    raise ValueError(f"expected a resource, found the tag {tag[0]:#04x}")
-                length, _ = _varint(head, 1)
-            else:
-                return None
-        elif framing == "varint":
-            if not (raw := self._length_bytes()):
-                return None
-            length, _ = _varint(raw, 0)
-        else:
-            if not (raw := self._read(4)):
-                return None
-            length = int.from_bytes(raw, "big")
+        self.taken = []
+        if (length := self._length(framing)) is None:
+            return None
         if length > MAX_BYTES:
-            self._start = head + self._start
-            raise _TooLongError(length, len(head) + length)
-        body = self._read(length)
+            raise _TooLongError(length, sum(map(len, self.taken)) + length)
+        body = self._take(length)
         if len(body) < length:
-            self._start = head + body
             raise ValueError("it ends within a message")
-        return head + body
+        if framing == "none":
+            # The tag and the length belong to it.
+            body = b"".join(self.taken)
+            self.taken = [body]
+        return body
+
+    def back(self) -> None:
+        """The last message is still to be read."""
+        self._start = b"".join([*self.taken, self._start])
+        self.taken = []
 
     def rest(self, size: int) -> bytes:
         """The next bytes from the message on that could not be read."""
@@ -229,9 +250,21 @@ class _Stream:
 
         return read
 
-    def _length_bytes(self) -> bytes:
+    def _length(self, framing: str) -> int | None:
+        if framing == "fixed":
+            raw = self._take(4)
+            return int.from_bytes(raw, "big") if raw else None
+        tag = self._take(1) if framing == "none" else b""
+        if framing == "none" and not tag:
+            return None
+        raw = self._varint()
+        if tag and tag[0] != _FIRST:
+            raise ValueError(f"expected a resource, found the tag {tag[0]:#04x}")
+        return _varint(raw, 0)[0] if raw or tag else None
+
+    def _varint(self) -> bytes:
         raw = b""
-        while byte := self._read(1):
+        while byte := self._take(1):
             raw += byte
             if byte[0] < 0x80:
                 return raw
@@ -239,6 +272,11 @@ class _Stream:
                 raise ValueError("a length has too many bytes")
         if raw:
             raise ValueError("it ends within a length")
+        return raw
+
+    def _take(self, size: int) -> bytes:
+        raw = self._read(size)
+        self.taken.append(raw)
         return raw
 
     def _read(self, size: int) -> bytes:

@@ -24,10 +24,11 @@ __all__ = ["ITERATION", "Kind", "Node", "Told", "told"]
 ITERATION = (
     "One model call, in order of its start; a call that wraps another one is not counted. "
     "Executions after it are the results of the calls it asked for (by call id, else name; of "
-    "several the nearest in the tree, then by arguments; never of another agent that runs at the "
-    "same time); one that no reply asked for is a call of the step before it. Results that no span "
-    "holds come from what the next model call was given (by call id, else name; where no call has "
-    "the id, in order). A user message that is new "
+    "several the nearest in the tree, then by arguments, then by what the conversation says came "
+    "back; never of another agent that runs at the same time); one that no reply asked for is a "
+    "call of the step before it. Results that no span holds come from what the next model call was "
+    "given (by call id, else name; where no call has the id, in order), never from what the call "
+    "itself was asked with. A user message that is new "
     "since the conversation's previous call is the 'user' of the step; of a conversation that "
     "begins within a run (a sub-agent, a planner) none is. Agents within agents are one sequence "
     "(tag sub-agents)."
@@ -118,7 +119,7 @@ def _reply(run: _Run, node: Node) -> None:
     if reply:
         step["reply"] = reply
     number = len(run.steps)
-    run.pairing.add([Open(own, call, number, node, opening) for own, call in message.calls])
+    run.pairing.add([Open(own, call, number, node, opening) for own, call in message.calls], asked)
     if calls := run.early + [call for _, call in message.calls]:
         step["calls"] = calls
     run.early = []
