@@ -12,7 +12,7 @@ from typing import Any
 import openai
 
 MODEL = "smollm2-135m"
-TURNS = 3
+TURNS = 4
 SCHEMA = {
     "type": "object",
     "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
