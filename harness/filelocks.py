@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from filelock import FileLock, Timeout
+
+from harness.errors import HarnessError
 
 
 class ProcessLock:
@@ -74,3 +76,25 @@ def check_folder(folder: Path) -> None:
     """
     with TemporaryFile(dir=folder):
         pass
+
+
+@contextmanager
+def alone(path: Path, lock: str, refusal: str) -> Iterator[None]:
+    """Hold a file inside the block, so that no second process writes it; nobody waits.
+
+    Args:
+        path: The file; a link is the file that it leads to.
+        lock: Name of the lock's file beside it.
+        refusal: Told where somebody else holds it.
+
+    Raises:
+        HarnessError: Somebody else does.
+        OSError: The file of the lock cannot be made.
+    """
+    own = ProcessLock(path.resolve().with_name(lock), wait_s=0, stays=False)
+    with ExitStack() as held:
+        try:
+            held.enter_context(own.held())
+        except TimeoutError:
+            raise HarnessError(refusal) from None
+        yield

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import Any
 
 from harness.collect import body
 from harness.collect.collector import IDLE_MS, Collector, silent
-from harness.errors import HarnessError, ImportFormatError
-from harness.filelocks import ProcessLock
+from harness.errors import ImportFormatError
+from harness.filelocks import alone
 from harness.redact import Redactor
 from harness.server import ClientDisconnect, Request, Response, application, serve
 
@@ -171,7 +171,9 @@ def collecting(
     redactor.learn(os.environ)
     # Other names of one file are not other files.
     path = Path(path).resolve()
-    with _alone(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    taken = f"collect: {path} is written by another collector; name another file"
+    with alone(path, f".{path.name}.collect.lock", taken):
         collector = Collector(path, idle_ms=idle_ms, redactor=redactor, tell=tell)
         receiver = Receiver(collector, max_body, tell)
         with (
@@ -202,18 +204,3 @@ def _ticking(collector: Collector, tell: Callable[[str], object]) -> Iterator[Ca
         if ticker.is_alive():
             ticker.join()
         collector.close()
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep a second collector from the same file; what it wrote would be there twice."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = ProcessLock(path.with_name(f".{path.name}.collect.lock"), wait_s=0, stays=False)
-    with ExitStack() as held:
-        try:
-            held.enter_context(lock.held())
-        except TimeoutError:
-            raise HarnessError(
-                f"collect: {path} is written by another collector; name another file"
-            ) from None
-        yield

@@ -13,12 +13,12 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from harness.errors import HarnessError
-from harness.filelocks import ProcessLock
+from harness.filelocks import alone as held_alone
 from harness.files import Raw, parse
 from harness.rejudge.spots import Judgement, bare
 from harness.scenario import Scenario
@@ -32,16 +32,11 @@ def alone(path: Path) -> Iterator[None]:
         HarnessError: Somebody else does.
         OSError: The file of the lock cannot be made.
     """
-    real = path.resolve()
-    lock = ProcessLock(real.with_name(f"{real.name}.lock"), wait_s=0, stays=False)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(lock.held())
-        except TimeoutError:
-            raise HarnessError(
-                f"rejudge: --output: {path} is being written by another rejudge; wait for it, or "
-                "choose another file"
-            ) from None
+    taken = (
+        f"rejudge: --output: {path} is being written by another rejudge; wait for it, or choose "
+        "another file"
+    )
+    with held_alone(path, f"{path.resolve().name}.lock", taken):
         yield
 
 

@@ -16,7 +16,7 @@ from harness.preset import load_preset
 from tests.round_trips import check_files, check_live
 
 #: So many recordings of each source are compared; all 5,300 were, once, and take a minute.
-COMPARED = 30
+COMPARED = 60
 #: Of each source so many recordings are also replayed, handed to live loops, and written as YAML,
 #: which takes long to read; of all others the data are compared.
 REPLAYED, AS_YAML, YAML_BYTES = 5, 1, 40_000

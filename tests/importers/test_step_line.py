@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,6 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    "HARNESS_STUDIES" not in os.environ, reason="takes minutes: HARNESS_STUDIES=1 runs it"
-)
 def test_the_page_is_reproduced(corpora: Path) -> None:
     spec = importlib.util.spec_from_file_location("step_line", DOCS / "step_line.py")
     assert spec is not None
